@@ -46,7 +46,8 @@ export class ImagePanel {
     const summed = plan && this.summed(plan);
     const { content } = this.model.hello ?? {};
     this.heatmap.countsLabel = content?.pixel ?? (summed ? `counts per pixel, ${summed}` : "counts per pixel");
-    this.heatmap.show(image && plan && { ...image, panels: plan.panels, across: plan.across, up: plan.up });
+    const panel = content && { name: content.panel, first: content.first_panel };
+    this.heatmap.show(image && plan && { ...image, panels: plan.panels, panel, across: plan.across, up: plan.up });
     element("image-total").textContent = image && plan ? this.account(image.counts, plan) : "";
     element("whole").hidden = this.heatmap.zoom === null;
     this.tell();

@@ -9,8 +9,11 @@ mod send;
 mod sent;
 mod sent_here;
 mod steps;
+mod summaries;
 mod train_ledger;
 mod trains_view;
+
+pub(crate) use summaries::SummaryCounters;
 
 use crate::CommandError;
 use crate::exit_status::ExitStatus;

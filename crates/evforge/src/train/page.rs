@@ -1,13 +1,12 @@
 //! The page of `train receive`: options, and what it shows.
 
-use super::trains_view::TrainsView;
+use super::trains_view::{PageContent, TrainsView};
 use crate::CommandError;
 use crate::page_address::page_text;
 use clap::Args;
 use evforge_core::endpoint::endpoint;
 use evforge_log::group;
 use evforge_train::sinks::NewestSink;
-use evforge_wire::train::TrainDetector;
 use std::net::SocketAddr;
 
 /// The page, on the command line.
@@ -28,20 +27,6 @@ pub(super) struct PageArguments {
     /// Pulses that the page has a place for
     #[arg(long, value_name = "NUMBER", default_value_t = 2700, value_parser = clap::value_parser!(u32).range(1..=10_000), requires = "view", help_heading = "Page")]
     view_pulses: u32,
-}
-
-/// What the page shows.
-pub(super) struct PageContent<'a> {
-    /// The detector.
-    pub(super) detector: TrainDetector,
-    /// Number of the first module.
-    pub(super) first_module: u8,
-    /// Modules that have a place.
-    pub(super) modules: usize,
-    /// Where each receiving thread receives.
-    pub(super) sources: &'a [Vec<SocketAddr>],
-    /// True if it is known which numbers trains must have.
-    pub(super) numbers_are_checked: bool,
 }
 
 impl PageArguments {

@@ -1,10 +1,12 @@
 //! `evforge train receive`: a node of the PC layer.
 
 use super::detector::Detector;
-use super::page::{PageArguments, PageContent};
+use super::page::PageArguments;
 use super::received::{Received, text};
 use super::sent_here::SentHere;
 use super::steps::StepArguments;
+use super::summaries::{SummaryArguments, SummarySink};
+use super::trains_view::PageContent;
 use crate::CommandError;
 use crate::arguments::{LogArguments, OverwriteArguments, WayArguments};
 use crate::exit_status::ExitStatus;
@@ -22,7 +24,7 @@ use evforge_net::xdp::XdpOptions;
 use evforge_pipeline::report::grouped;
 use evforge_train::assembly::{AssemblySettings, IncompletePolicy, TRAIN_PERIOD, TrainContent};
 use evforge_train::bridge::{Bridge, BridgeOptions};
-use evforge_train::file::{IncompleteImages, LARGEST_MODULE, TrainFileOptions, TrainFiles};
+use evforge_train::file::{IncompleteImages, LARGEST_MODULE, TrainFileOptions, TrainFiles, default_source};
 use evforge_train::node::{self, ModulePort, NodeProgress, NodeSettings, SourcesBy, TrainSink};
 use evforge_train::sinks::{
     BridgeSink, ContentSink, FileSink, ForwardOptions, ForwardSink, NewestSink, Processed, ProcessingSink,
@@ -109,6 +111,8 @@ pub(super) struct ReceiveArguments {
     bridge: Option<SocketAddr>,
     #[command(flatten)]
     page: PageArguments,
+    #[command(flatten)]
+    summaries: SummaryArguments,
     /// Pass whole trains on to the next node, as they came
     #[arg(long, value_name = "HOST:PORT", value_parser = endpoint)]
     forward: Option<SocketAddr>,
@@ -218,12 +222,15 @@ pub(super) fn receive(arguments: &ReceiveArguments) -> Result<ExitStatus, Comman
     let forwarded = forward.as_ref().map(ForwardSink::counters);
     let bridge = arguments.bridge()?.map(BridgeSink::new);
     let shown = bridge.as_ref().map(BridgeSink::counters);
+    let summaries = arguments.summaries.sink(arguments.detector.of_wire(), arguments.source())?;
+    let summarised = summaries.as_ref().map(SummarySink::sent);
     let pictured = newest.as_ref().map(NewestSink::newest);
     let mut sinks: Vec<Box<dyn TrainSink>> = Vec::new();
     sinks.extend(content.map(|sink| Box::new(sink) as Box<dyn TrainSink>));
     // Those behind it leave out what it rejects.
     sinks.extend(processing.map(|sink| Box::new(sink) as Box<dyn TrainSink>));
     sinks.extend(newest.map(|sink| Box::new(sink) as Box<dyn TrainSink>));
+    sinks.extend(summaries.map(|sink| Box::new(sink) as Box<dyn TrainSink>));
     sinks.extend(files.map(|sink| Box::new(sink) as Box<dyn TrainSink>));
     sinks.extend(bridge.map(|sink| Box::new(sink) as Box<dyn TrainSink>));
     sinks.extend(forward.map(|sink| Box::new(sink) as Box<dyn TrainSink>));
@@ -242,6 +249,7 @@ pub(super) fn receive(arguments: &ReceiveArguments) -> Result<ExitStatus, Comman
     received.forwarded = forwarded.map(|counters| *counters.lock().unwrap_or_else(PoisonError::into_inner));
     received.shown = shown.map(|shown| *shown.lock().unwrap_or_else(PoisonError::into_inner));
     received.pictured = pictured.map(|pictured| pictured.counters());
+    received.summarised = summarised.map(|sent| sent.lock().unwrap_or_else(PoisonError::into_inner).clone());
     let sums = arguments.write_sums(received.processed.as_ref());
     let mut ending = Ending::alongside_file(arguments.report.as_deref());
     ending.attempt(sums);
@@ -372,6 +380,11 @@ impl ReceiveArguments {
         let bridge = Bridge::start(options)?;
         tracing::info!(target: group::VIEW, always = true, "karabo-bridge at tcp://{}", bridge.address());
         Ok(Some(bridge))
+    }
+
+    /// What sources are named after.
+    fn source(&self) -> String {
+        self.source_name.clone().unwrap_or_else(|| default_source(self.detector.of_wire()).to_owned())
     }
 
     /// What the page shows: a panel for each module that comes here.

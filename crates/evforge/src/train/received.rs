@@ -1,6 +1,7 @@
 //! What a node has received: the verdict, for people and for programs.
 
 use super::sent_here::SentHere;
+use super::summaries::SummariesSent;
 use evforge_core::counter::{CounterInfo, CounterSet, CounterSnapshot, Law, Role};
 use evforge_net::live_receiver::ReceiveLosses;
 use evforge_pipeline::report::{grouped, scaled};
@@ -32,6 +33,8 @@ pub(super) struct Received {
     pub(super) processed: Option<Processed>,
     /// What the page showed, if there was one.
     pub(super) pictured: Option<NewestCounters>,
+    /// What became of summaries for Kafka, if there were some.
+    pub(super) summarised: Option<SummariesSent>,
 }
 
 impl Received {
@@ -55,6 +58,7 @@ impl Received {
             forwarded: None,
             processed: None,
             pictured: None,
+            summarised: None,
         }
     }
 
@@ -99,6 +103,12 @@ impl Received {
         }
         findings
             .extend(self.forwarded.iter().flat_map(|forwarded| not_zero(forwarded, &["packets_refused"])));
+        if let Some(SummariesSent { sent, trouble, .. }) = &self.summarised {
+            let lost = not_zero(sent, &[]);
+            let why = trouble.as_ref().filter(|_| !lost.is_empty());
+            findings.extend(why.map(|why| format!("summaries did not reach the brokers: {why}")));
+            findings.extend(lost);
+        }
         match &self.sent {
             Some(Ok(sent)) => findings.extend(sent.missing(&assembly)),
             Some(Err(problem)) => findings.push(problem.clone()),
@@ -124,6 +134,9 @@ impl Received {
             + self.processed.as_ref().map_or(0, |processed| of(CounterSnapshot::of(&processed.counters)))
             + self.forwarded.as_ref().map_or(0, |forwarded| of(CounterSnapshot::of(forwarded)))
             + self.pictured.as_ref().map_or(0, |pictured| of(CounterSnapshot::of(pictured)))
+            + self.summarised.as_ref().map_or(0, |summarised| {
+                of(CounterSnapshot::of(&summarised.made)) + of(CounterSnapshot::of(&summarised.sent))
+            })
             + self.shown.as_ref().map_or(0, |shown| of(CounterSnapshot::of(shown)))
             + self.files.as_ref().map_or(0, |(files, _)| of(CounterSnapshot::of(files)))
     }
@@ -151,6 +164,11 @@ impl Received {
             "processing": self.processed.as_ref().map(|processed| counters(&processed.counters)),
             "forwarded": self.forwarded.as_ref().map(counters),
             "view": self.pictured.as_ref().map(counters),
+            "kafka": self.summarised.as_ref().map(|summarised| json!({
+                "trains": counters(&summarised.made),
+                "messages": counters(&summarised.sent),
+                "trouble": summarised.trouble,
+            })),
             "bridge": self.shown.as_ref().map(counters),
             "worker_busy_s": self.trains.busy.as_secs_f64(),
             "threads": self.trains.threads.iter().map(thread).collect::<Vec<_>>(),
@@ -285,6 +303,10 @@ pub(super) fn text(received: &Received) -> String {
     if let Some(pictured) = &received.pictured {
         let (summed, offered) = (grouped(pictured.trains_summed), grouped(pictured.trains_offered));
         let _ = writeln!(text, "page          {summed} of {offered} trains were in its picture");
+    }
+    if let Some(SummariesSent { made, sent, .. }) = &received.summarised {
+        let (acknowledged, all) = (grouped(sent.messages_acknowledged), grouped(made.summaries_made));
+        let _ = writeln!(text, "kafka         {acknowledged} of {all} summaries are with the brokers");
     }
     let findings = received.findings();
     for finding in &findings {

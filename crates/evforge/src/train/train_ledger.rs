@@ -84,8 +84,10 @@ pub(super) fn run_state(
         counters: CounterSnapshot::of(&progress.assembly),
         ..DetectorLedger::default()
     };
-    let mut losses = join(&LossCounts { receiver: receiving.losses, ..LossCounts::default() });
-    losses.unlocated = ledger.packets().lost.saturating_sub(losses.placed());
+    // What was lost beyond the trains that something came of is in the counters of the socket alone.
+    let sequence = ledger.packets().lost;
+    let receiver = receiving.losses;
+    let losses = join(&LossCounts { sequence, receiver, numbered: true, ..LossCounts::default() });
     let alarms = receiving.alarms.into_iter().chain(alarm).collect();
     RunState { elapsed: progress.elapsed, feed, ledger, losses, alarms, ..RunState::default() }
 }

@@ -1,6 +1,5 @@
 //! The newest trains in the browser, while they come in.
 
-use super::page::PageContent;
 use super::train_ledger::{TrainFeed, run_state};
 use crate::CommandError;
 use evforge_core::geometry::LogicalGeometry;
@@ -9,12 +8,27 @@ use evforge_core::pulse::PulseTrain;
 use evforge_train::node::NodeProgress;
 use evforge_train::sinks::NewestTrains;
 use evforge_view::{LiveSink, LiveView, ShownContent, ViewOptions};
+use evforge_wire::train::TrainDetector;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How often the page is told something new: pictures, and the ledger.
 const INTERVAL: Duration = Duration::from_millis(200);
+
+/// What the page shows.
+pub(super) struct PageContent<'a> {
+    /// The detector.
+    pub(super) detector: TrainDetector,
+    /// Number of the first module.
+    pub(super) first_module: u8,
+    /// Modules that have a place.
+    pub(super) modules: usize,
+    /// Where each receiving thread receives.
+    pub(super) sources: &'a [Vec<SocketAddr>],
+    /// True if it is known which numbers trains must have.
+    pub(super) numbers_are_checked: bool,
+}
 
 /// The page: a panel for each module, and the intensity of each pulse.
 pub(super) struct TrainsView {
