@@ -97,7 +97,7 @@ function bound(packets: Packets, ledger: Ledger): string {
   return `true share lost below ${share(packets.loss_upper_bound)} (95\u202f%)`;
 }
 
-/** Trains and images: what became of all of them. */
+/** Trains and images: what happened to all of them. */
 function balanceRows(rows: DocumentFragment, ledger: Ledger): void {
   for (const { of, entered, left, discarded, held } of ledger.balances ?? []) {
     const table = group(rows, of === "trains" ? "Trains" : "Images");

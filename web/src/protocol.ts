@@ -39,7 +39,7 @@ export interface Content {
   /** What a panel is: "module"; and the number of the first one. */
   panel: string;
   first_panel: number;
-  /** What stands in the place of the spectrum: heading, what its bins are (from 0), its values. */
+  /** What takes the place of the spectrum: heading, what its bins are (from 0), its values. */
   chart: string;
   across: string;
   up: string;

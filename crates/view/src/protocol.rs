@@ -143,7 +143,7 @@ json_object! {
         pub panel: String,
         /// Number of the first panel.
         pub first_panel: u32,
-        /// Heading of what stands in the place of the spectrum: "Pulses of the newest trains".
+        /// Heading of what takes the place of the spectrum: "Pulses of the newest trains".
         pub chart: String,
         /// What its bins are, one each, from 0: "pulse".
         pub across: String,
@@ -336,7 +336,7 @@ json_object! {
 }
 
 json_object! {
-    /// What became of all things of a kind: entered = left + discarded + held.
+    /// What happened to all things of a kind: entered = left + discarded + held.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
     pub struct BalanceState {
         /// "trains" or "images".

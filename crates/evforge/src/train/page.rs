@@ -12,7 +12,7 @@ use std::net::SocketAddr;
 /// The page, on the command line.
 #[derive(Args)]
 pub(super) struct PageArguments {
-    /// Show live in the browser, at this address: the mean image of each module's newest train, its pulses, and the ledger
+    /// Show the newest trains and the ledger in the browser, at this address
     #[arg(long, env = "EVFORGE_VIEW", value_name = "HOST:PORT", value_parser = endpoint, conflicts_with_all = ["image_size", "packets_per_train"])]
     view: Option<SocketAddr>,
     /// A name by which browsers may call the page, besides this host's name and its addresses; may be given several times

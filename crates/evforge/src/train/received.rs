@@ -33,7 +33,7 @@ pub(super) struct Received {
     pub(super) processed: Option<Processed>,
     /// What the page showed, if there was one.
     pub(super) pictured: Option<NewestCounters>,
-    /// What became of summaries for Kafka, if there were some.
+    /// What happened to summaries for Kafka, if there were some.
     pub(super) summarised: Option<SummariesSent>,
 }
 
