@@ -36,6 +36,8 @@ export class Header {
     const cleared = this.model.clearedAt();
     set("since", cleared !== null ? `counts since ${clock(cleared)}` : hello ? `since ${clock(hello.started_ms)}` : "");
     document.getElementById("show-all")!.hidden = cleared === null;
+    // Where nothing is added up there is nothing to begin afresh with.
+    document.getElementById("clear")!.hidden = hello?.content !== undefined;
     this.showNotices(feed);
   }
 
@@ -48,8 +50,9 @@ export class Header {
   private ages(feed: ShownFeed): string {
     const { status, statusAt } = this.model;
     if (!status || feed.name === "ended") return "";
-    if (status.last_event_ms === undefined) return "no event yet";
-    return `newest event ${duration(status.last_event_ms + performance.now() - statusAt)} ago`;
+    const { content } = this.model.hello ?? {};
+    if (status.last_event_ms === undefined) return content ? `no ${content.things} yet` : "no event yet";
+    return `newest ${content?.things ?? "event"} ${duration(status.last_event_ms + performance.now() - statusAt)} ago`;
   }
 
   private showNotices(feed: ShownFeed): void {

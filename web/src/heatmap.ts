@@ -14,6 +14,8 @@ export interface Source {
   ny: number;
   counts: Counts;
   panels: number;
+  /** What a panel is, if that has a name of its own, and the number of the first one. */
+  panel?: { name: string; first: number };
   across: Axis;
   up: Axis;
 }
@@ -117,7 +119,7 @@ export class Heatmap {
     );
   }
 
-  private drawAxes({ across, up, panels }: Source, region: Region, { plot }: Layout): void {
+  private drawAxes({ across, up, panels, panel }: Source, region: Region, { plot }: Layout): void {
     const { context } = this;
     context.strokeStyle = themeColour("--axis");
     context.fillStyle = themeColour("--muted");
@@ -140,7 +142,7 @@ export class Heatmap {
     }
     context.textAlign = "center";
     context.textBaseline = "alphabetic";
-    const label = panels > 1 ? `${across.label}, panels side by side` : across.label;
+    const label = panels > 1 ? `${across.label}, ${panel?.name ?? "panel"}s side by side` : across.label;
     context.fillText(label, plot.left + plot.width / 2, bottom + 35);
     context.save();
     context.translate(plot.left - 40, plot.top + plot.height / 2);
@@ -165,7 +167,8 @@ export class Heatmap {
       if (panel > 0 && from > region.x0) line(context, place(from), plot.top, place(from), plot.top + plot.height);
       context.fillStyle = themeColour("--muted");
       if (place(to) - place(from) > 24) {
-        const name = place(to) - place(from) > 60 ? `panel ${panel}` : String(panel);
+        const number = panel + (source.panel?.first ?? 0);
+        const name = place(to) - place(from) > 60 ? `${source.panel?.name ?? "panel"} ${number}` : String(number);
         context.fillText(name, (place(from) + place(to)) / 2, plot.top - 6);
       }
     }

@@ -44,8 +44,10 @@ export class ImagePanel {
       this.heatmap.zoom = null;
     }
     const summed = plan && this.summed(plan);
-    this.heatmap.countsLabel = summed ? `counts per pixel, ${summed}` : "counts per pixel";
-    this.heatmap.show(image && plan && { ...image, panels: plan.panels, across: plan.across, up: plan.up });
+    const { content } = this.model.hello ?? {};
+    this.heatmap.countsLabel = content?.pixel ?? (summed ? `counts per pixel, ${summed}` : "counts per pixel");
+    const panel = content && { name: content.panel, first: content.first_panel };
+    this.heatmap.show(image && plan && { ...image, panels: plan.panels, panel, across: plan.across, up: plan.up });
     element("image-total").textContent = image && plan ? this.account(image.counts, plan) : "";
     element("whole").hidden = this.heatmap.zoom === null;
     this.tell();
@@ -72,6 +74,8 @@ export class ImagePanel {
 
   /** "12.3 k events" */
   private account(counts: Counts, plan: PicturePlan): string {
+    const { content } = this.model.hello ?? {};
+    if (content) return content.pixel;
     let sum = 0;
     for (const count of counts) sum += count;
     return `${scaled(sum)} events${plan.is_monitor ? ` of ${plan.name}` : ""}`;
@@ -88,6 +92,8 @@ export class ImagePanel {
     const { hello } = this.model;
     if (!hello || hello === this.filledFor) return;
     this.filledFor = hello;
+    // Values lie above a pedestal, where a logarithmic scale shows nothing.
+    if (hello.content) element("linear").click();
     const offered = hello.pictures.filter((plan) => !isNumber(plan));
     this.choice.replaceChildren(
       ...offered.map(({ name, title }) => {
@@ -237,12 +243,14 @@ export class ImagePanel {
     const width = plan.across.pixels / plan.panels;
     const [panel, column] = [Math.floor(pixel.x / width), pixel.x % width];
     const parts = [coordinate(plan.across, plan.plane[0], column), coordinate(plan.up, plan.plane[1], pixel.y)];
-    if (plan.panels > 1) parts.unshift(`panel ${panel}`);
+    const { content } = hello;
+    if (plan.panels > 1) parts.unshift(content ? `${content.panel} ${content.first_panel + panel}` : `panel ${panel}`);
     const { nx, ny, nz } = hello.geometry;
-    if (nz === 1 && !plan.is_monitor) parts.push(`pixel id ${(panel * ny + pixel.y) * nx + column + 1}`);
+    if (nz === 1 && !plan.is_monitor && !content) parts.push(`pixel id ${(panel * ny + pixel.y) * nx + column + 1}`);
     const summed = this.summed(plan);
     if (summed) parts.push(summed);
-    parts.push(`${grouped(image.counts[pixel.y * image.nx + pixel.x])} counts`);
+    const value = grouped(image.counts[pixel.y * image.nx + pixel.x]);
+    parts.push(content ? `${content.pixel}: ${value}` : `${value} counts`);
     this.cursor.textContent = parts.join("  ·  ");
   }
 }

@@ -33,7 +33,8 @@ export class LedgerPanel {
     const below = document.createDocumentFragment();
     if (ledger) {
       packetRows(above, ledger);
-      yieldRows(above, ledger);
+      if (ledger.balances) balanceRows(above, ledger);
+      else yieldRows(above, ledger);
       discardRows(below, ledger);
       beamMonitorRows(below, ledger.beam_monitors ?? []);
     } else {
@@ -50,7 +51,8 @@ export class LedgerPanel {
     const { status } = this.model;
     if (!status) return;
     const table = group(rows, "This view");
-    row(table, "events in the picture", grouped(status.events));
+    const { content } = this.model.hello ?? {};
+    row(table, content ? `${content.things} so far` : "events in the picture", grouped(status.events));
     if (status.outside_geometry > 0) row(table, "outside the geometry", grouped(status.outside_geometry), "bad");
     if (status.before_first_pulse > 0) row(table, "before the first pulse", grouped(status.before_first_pulse), "minor");
     if (status.beyond_spectrum > 0) row(table, "beyond the spectrum", grouped(status.beyond_spectrum), "minor");
@@ -89,9 +91,23 @@ function bound(packets: Packets, ledger: Ledger): string {
   if (packets.received === 0 && packets.sent === null) return "no packets yet";
   const [unnumbered, all] = [ledger.unnumbered_sources, ledger.sources.length];
   if (unnumbered > 0 && unnumbered < all) return `${unnumbered} of ${all} sources have no packet numbers: their loss cannot be seen`;
+  if (packets.sent === null && ledger.balances) return "whole trains, or ends of trains, are missing: how many packets they had is not known";
   if (packets.sent === null) return "packets have no numbers: loss cannot be seen";
   if (packets.loss_upper_bound === undefined) return "no packets yet";
   return `true share lost below ${share(packets.loss_upper_bound)} (95\u202f%)`;
+}
+
+/** Trains and images: what happened to all of them. */
+function balanceRows(rows: DocumentFragment, ledger: Ledger): void {
+  for (const { of, entered, left, discarded, held } of ledger.balances ?? []) {
+    const table = group(rows, of === "trains" ? "Trains" : "Images");
+    row(table, of === "trains" ? "begun" : "looked at", grouped(entered));
+    row(table, of === "trains" ? "whole and good" : "kept", grouped(left));
+    row(table, "discarded", grouped(discarded), discarded > 0 && of === "trains" ? "bad" : "");
+    row(table, "open", grouped(held), "minor");
+  }
+  const table = group(rows, "Balance");
+  row(table, "unaccounted", grouped(ledger.unaccounted), ledger.unaccounted > 0 ? "bad" : "good");
 }
 
 function yieldRows(rows: DocumentFragment, ledger: Ledger): void {
@@ -105,7 +121,7 @@ function yieldRows(rows: DocumentFragment, ledger: Ledger): void {
 }
 
 function discardRows(rows: DocumentFragment, ledger: Ledger): void {
-  for (const kind of ["packets", "readouts", "hits", "events"]) {
+  for (const kind of ["packets", "trains", "images", "readouts", "hits", "events"]) {
     const reasons = ledger.discarded.filter(({ of }) => of === kind).sort((a, b) => b.count - a.count);
     if (reasons.length === 0) continue;
     const discarded = group(rows, `Discarded ${kind}`);

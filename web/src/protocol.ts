@@ -21,11 +21,28 @@ export interface Hello {
   /** The pictures, in the order in which frames have them. */
   pictures: PicturePlan[];
   spectrum: { bin_ns: number; bins: number; period_ns: number };
+  /** Absent where events are counted. */
+  content?: Content;
   interval_ms: number;
   window: number;
   /** True if there are monitor data to switch on. */
   monitor: boolean;
   points: RatePoint[];
+}
+
+/** What pictures and spectrum show where that is not counts of events: each takes the place of the one before. */
+export interface Content {
+  /** What `events` are: "trains". */
+  things: string;
+  /** What the number of a pixel is. */
+  pixel: string;
+  /** What a panel is: "module"; and the number of the first one. */
+  panel: string;
+  first_panel: number;
+  /** What takes the place of the spectrum: heading, what its bins are (from 0), its values. */
+  chart: string;
+  across: string;
+  up: string;
 }
 
 /** An axis of a picture. */
@@ -94,6 +111,8 @@ export interface Ledger {
   events: number;
   held: number;
   discarded: { name: string; of: string; count: number; help: string }[];
+  /** Of trains and images: entered = left + discarded + held. Absent without any. */
+  balances?: { of: string; entered: number; left: number; discarded: number; held: number }[];
   unaccounted: number;
   /** Absent without beam monitors. */
   beam_monitors?: BeamMonitor[];

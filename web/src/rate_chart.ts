@@ -44,6 +44,7 @@ export class RateChart {
 
   update(): void {
     const { points } = this.model;
+    this.name();
     if (points !== this.drawn) {
       this.drawn = points;
       this.lost = points.map((point) => point.packets_lost ?? 0);
@@ -62,7 +63,7 @@ export class RateChart {
     const index = this.chart?.cursor.idx;
     const chosen = index !== null && index !== undefined ? points[index] : undefined;
     const point = chosen ?? points.at(-1);
-    const text = !chosen && !isNow() ? `– ${this.what}/s` : point ? this.words(point, chosen !== undefined) : "";
+    const text = !chosen && !isNow() ? `– ${this.word()}/s` : point ? this.words(point, chosen !== undefined) : "";
     if (this.value.textContent !== text) this.value.textContent = text;
   }
 
@@ -71,7 +72,19 @@ export class RateChart {
     const at = isChosen ? ` at ${clock(point.time_ms)}` : "";
     const lost = point.packets_lost ? `, ${scaled(point.packets_lost)} lost` : "";
     const unknown = this.what === "packets" && point.packets_lost === null ? ", lost –" : "";
-    return `${rate === null ? "–" : scaled(Math.round(rate))} ${this.what}/s${at}${lost}${unknown}`;
+    return `${rate === null ? "–" : scaled(Math.round(rate))} ${this.word()}/s${at}${lost}${unknown}`;
+  }
+
+  /** What it shows, in the words of the run. */
+  private word(): string {
+    return this.what === "events" ? (this.model.hello?.content?.things ?? "events") : this.what;
+  }
+
+  private name(): void {
+    const { content } = this.model.hello ?? {};
+    const ofEvents = content ? `Rate of ${content.things}` : "Event rate";
+    this.title.textContent = this.what === "events" ? ofEvents : "Packet rate";
+    document.getElementById("rate-events")!.textContent = content?.things ?? "events";
   }
 
   private choose(what: What): void {
@@ -79,7 +92,6 @@ export class RateChart {
     for (const other of ["events", "packets"]) {
       document.getElementById(`rate-${other}`)!.setAttribute("aria-pressed", String(other === what));
     }
-    this.title.textContent = what === "events" ? "Event rate" : "Packet rate";
     this.drawn = null;
     this.update();
   }

@@ -1,4 +1,4 @@
-/** Counts over time of flight, one pulse period wide. */
+/** Counts over time of flight, one pulse period wide; or what a run shows in its place, over steps from 0. */
 
 import uPlot from "uplot";
 import { axis, makeChart, stroke } from "./chart";
@@ -41,10 +41,21 @@ export class SpectrumChart {
     const { hello, picture } = this.model;
     if (hello) {
       const { bin_ns, period_ns } = hello.spectrum;
-      this.unit = unitFor(period_ns);
-      this.period = period_ns / this.unit.nanoseconds;
-      this.chart.axes[0].label = `time of flight (${this.unit.name})`;
-      const counts = picture ? this.model.shownSpectrum() : [];
+      const { content } = hello;
+      let counts = picture ? this.model.shownSpectrum() : [];
+      if (content) {
+        // There is room for more than most runs have: as far as there are values.
+        counts = counts.slice(0, 1 + counts.findLastIndex((count) => count > 0));
+        this.unit = { name: content.across, nanoseconds: 1 };
+        this.period = Math.max(1, counts.length);
+        [this.chart.axes[0].label, this.chart.axes[1].label] = [content.across, content.up];
+        document.querySelector("#spectrum-panel h2")!.textContent = content.chart;
+        document.getElementById("spectrum-panel")!.ariaLabel = content.chart;
+      } else {
+        this.unit = unitFor(period_ns);
+        this.period = period_ns / this.unit.nanoseconds;
+        this.chart.axes[0].label = `time of flight (${this.unit.name})`;
+      }
       this.chart.setData([counts.map((_, bin) => (bin * bin_ns) / this.unit.nanoseconds), counts]);
     }
     this.tell();
@@ -54,6 +65,12 @@ export class SpectrumChart {
     const { hello } = this.model;
     const index = this.chart?.cursor.idx;
     if (!hello) return;
+    if (hello.content) {
+      const { across, up } = hello.content;
+      const value = this.chart.data[1][index ?? -1];
+      this.value.textContent = value === undefined ? "" : `${across} ${index}: ${up} ${grouped(value ?? 0)}`;
+      return;
+    }
     const width = hello.spectrum.bin_ns / this.unit.nanoseconds;
     if (index === null || index === undefined || this.chart.data[1].length === 0) {
       this.value.textContent = `bins of ${short(width)}\u202f${this.unit.name}`;

@@ -1,6 +1,7 @@
 //! All stages that count; the table in `docs/counters.md`, made from their declarations.
 
 use crate::outputs::ImageCounters;
+use crate::train::SummaryCounters;
 use evforge_control::desk::ControlCounters;
 use evforge_core::counter::{CounterInfo, CounterSet, Law, Role};
 use evforge_core::pulsed::PulseCounters;
@@ -16,7 +17,7 @@ use evforge_detect::sonde::SondeCounters;
 use evforge_detect::source_clocks::SourceClockCounters;
 use evforge_filewriter::job::WriterCounters;
 use evforge_kafka::packets::TopicCounters;
-use evforge_kafka::producer::KafkaCounters;
+use evforge_kafka::producer::{KafkaCounters, MessageOutletCounters};
 use evforge_lab::link::drop::DropCounters;
 use evforge_lab::link::numbered::NumberedCounters;
 use evforge_lab::simulated_source::SimulationCounters;
@@ -41,7 +42,7 @@ use evforge_train::file::TrainFileCounters;
 use evforge_train::generate::SentCounters;
 use evforge_train::node::NodeCounters;
 use evforge_train::processing::ProcessingCounters;
-use evforge_train::sinks::{ContentCounters, ForwardCounters};
+use evforge_train::sinks::{ContentCounters, ForwardCounters, NewestCounters};
 use evforge_train::tcp::StreamCounters;
 use evforge_view::ViewCounters;
 use std::fmt::Write as _;
@@ -93,6 +94,9 @@ pub fn counter_stages() -> Vec<Stage> {
         stage::<TrainFileCounters>("Files of trains", NONE),
         stage::<ForwardCounters>("Trains for the next node", NONE),
         stage::<BridgeCounters>("Trains for clients of the karabo-bridge", NONE),
+        stage::<NewestCounters>("Trains for the page", NONE),
+        stage::<SummaryCounters>("Summaries of trains", NONE),
+        stage::<MessageOutletCounters>("Messages that nothing waits for", NONE),
         stage::<PluginCounters>("Forming events of a plugin", DETECTOR),
         stage::<PulseCounters>("Giving events their pulses and times of flight", DETECTOR),
         stage::<OutputCounters>("Any output", OUTPUT),

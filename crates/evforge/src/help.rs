@@ -99,7 +99,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         "train receive",
         &[
             "evforge train receive --images 64 --check --idle 3 --report received.json",
-            "evforge train receive --images 64 --senders 2 --files data --run 12 --for 4",
+            "evforge train receive --images 64 --senders 2 --view 127.0.0.1:8080 --files data --run 12 --for 4",
         ],
     ),
     ("kafka topics", &["evforge kafka topics", "evforge kafka topics freia_events --json"]),

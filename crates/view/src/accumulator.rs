@@ -42,6 +42,7 @@ pub(crate) struct Accumulator {
     outside_geometry: AtomicU64,
     before_first_pulse: AtomicU64,
     beyond_spectrum: AtomicU64,
+    replaced: AtomicU64,
     /// Milliseconds from `started` to the newest batch with events; means nothing unless `has_events`.
     last_event_ms: AtomicU64,
     has_events: AtomicBool,
@@ -71,6 +72,7 @@ impl Accumulator {
             outside_geometry: AtomicU64::new(0),
             before_first_pulse: AtomicU64::new(0),
             beyond_spectrum: AtomicU64::new(0),
+            replaced: AtomicU64::new(0),
             last_event_ms: AtomicU64::new(0),
             has_events: AtomicBool::new(false),
             input: AtomicU8::new(InputState::Running as u8),
@@ -104,6 +106,18 @@ impl Accumulator {
             place.store(count, Relaxed);
         }
         self.count_events(events.saturating_sub(self.events()));
+    }
+
+    /// Replaces pixels and spectrum by what takes their place.
+    pub(crate) fn replace(&self, pixels: impl Iterator<Item = u64>, spectrum: impl Iterator<Item = u64>) {
+        for (place, value) in self.pixels.iter().zip(pixels).chain(self.spectrum.iter().zip(spectrum)) {
+            place.store(value, Relaxed);
+        }
+        bump(&self.replaced, 1);
+    }
+
+    pub(crate) fn replaced(&self) -> u64 {
+        self.replaced.load(Relaxed)
     }
 
     /// Closes a batch of this many events.

@@ -2,10 +2,11 @@
 
 use crate::accumulator::ObservedState;
 use crate::protocol::{
-    BeamMonitorState, DiscardState, LedgerState, LocatedLoss, OutputView, PacketState, SourceState,
+    BalanceState, BeamMonitorState, DiscardState, LedgerState, LocatedLoss, OutputView, PacketState,
+    SourceState,
 };
 use evforge_core::beam_monitor::BeamMonitorData;
-use evforge_core::counter::CounterSnapshot;
+use evforge_core::counter::{CounterSnapshot, Law, Role};
 use evforge_core::ledger::{Loss, PacketLedger, SourceLedger};
 use evforge_core::run_state::{LedgerTotals, discards};
 use std::collections::BTreeMap;
@@ -40,6 +41,7 @@ pub(crate) fn join(states: &[(&str, &ObservedState)], now: Instant) -> Option<Le
         state.events += totals.events;
         state.held += totals.held;
         add_discards(&mut state, &observed.run);
+        add_balances(&mut state, &ledger.counters);
         add_losses(&mut state, &observed.run);
         state.unaccounted = state.unaccounted.saturating_add(ledger.unaccounted());
     }
@@ -58,6 +60,30 @@ fn add_discards(state: &mut LedgerState, run: &evforge_core::run_state::RunState
                 count: discard.count,
                 help: discard.help,
             }),
+        }
+    }
+}
+
+/// Adds what the laws of trains and images say, where something is counted by them.
+fn add_balances(state: &mut LedgerState, counters: &CounterSnapshot) {
+    for law in [Law::Trains, Law::Images] {
+        let sum = |is_wanted: &dyn Fn(Role) -> bool| counters.sum(is_wanted);
+        let Some(entered) = sum(&|role| role == Role::Enters(law)) else { continue };
+        let more = BalanceState {
+            of: law.name(),
+            entered,
+            left: sum(&|role| role == Role::Leaves(law)).unwrap_or(0),
+            discarded: sum(&|role| role == Role::Discarded(law)).unwrap_or(0),
+            held: sum(&|role| role == Role::Held(law)).unwrap_or(0),
+        };
+        match state.balances.iter_mut().find(|known| known.of == more.of) {
+            Some(known) => {
+                known.entered += more.entered;
+                known.left += more.left;
+                known.discarded += more.discarded;
+                known.held += more.held;
+            }
+            None => state.balances.push(more),
         }
     }
 }

@@ -62,6 +62,6 @@ pub use error::ViewError;
 pub use evforge_outputs::MonitorControl;
 pub use live_view::LiveView;
 pub use options::ViewOptions;
-pub use protocol::LocatedLoss;
+pub use protocol::{LocatedLoss, ShownContent};
 pub use settings::ViewSettings;
 pub use sink::{LiveSink, ViewCounters};

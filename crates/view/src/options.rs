@@ -1,6 +1,8 @@
 //! How a live view is set up.
 
 use crate::error::ViewError;
+use crate::protocol::ShownContent;
+use crate::spectrum::MOST_BINS;
 use axum::http::uri::Authority;
 use evforge_control::ControlAccess;
 use evforge_core::beam_monitor::BeamMonitorPlan;
@@ -37,6 +39,9 @@ pub struct ViewOptions {
     /// the widest round width that gives 500 bins or more; for the ESS that is 100 µs and 715 bins. A width
     /// that would give more than 10 000 bins is doubled until it does not.
     pub time_of_flight_bin_ns: Option<u64>,
+    /// What pictures and spectrum show where that is not counts of events, with the number of bins of the spectrum (1 to 10 000), which
+    /// then are no times. Default: none, and events are counted.
+    pub content: Option<(ShownContent, usize)>,
     /// Time between pictures, 50 ms to 10 s. Default: 200 ms.
     pub picture_interval: Duration,
     /// How many updates a browser may leave unacknowledged before it gets no more: 1 to 16. Default: 3.
@@ -81,6 +86,7 @@ impl ViewOptions {
             placement: None,
             pulses,
             time_of_flight_bin_ns: None,
+            content: None,
             picture_interval: Duration::from_millis(200),
             window: 3,
             client_timeout: Duration::from_secs(20),
@@ -117,6 +123,10 @@ impl ViewOptions {
         }
         if self.time_of_flight_bin_ns == Some(0) {
             return refuse("time-of-flight bin", "0 ns".into(), "at least 1 ns".into());
+        }
+        let bins = self.content.as_ref().map_or(1, |(_, bins)| *bins);
+        if !(1..=MOST_BINS as usize).contains(&bins) {
+            return refuse("number of bins", bins.to_string(), format!("1 to {MOST_BINS}"));
         }
         let interval = Duration::from_millis(50)..=Duration::from_secs(10);
         if !interval.contains(&self.picture_interval) {

@@ -30,14 +30,15 @@ pub(crate) async fn make_updates(shared: Arc<Shared>, updates: watch::Sender<Upd
     // A picture that takes longer than the interval makes the next one later, not two at once.
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut update = Update::default();
-    let mut pictured_events = None;
+    let mut pictured = None;
     loop {
         ticks.tick().await;
         let now = shared.now();
         lock(&shared.history).update(Instant::now(), shared.totals(&now));
-        if shared.clients.connected.load(Relaxed) > 0 && pictured_events != Some(now.events) {
+        let newest = (now.events, shared.replaced());
+        if shared.clients.connected.load(Relaxed) > 0 && pictured != Some(newest) {
             // Counted before the picture is made: events that come meanwhile make the next one.
-            pictured_events = Some(now.events);
+            pictured = Some(newest);
             update.picture += 1;
             update.frame = shared.picture(update.picture).encode();
         }

@@ -53,6 +53,9 @@ json_object! {
         pub pictures: Vec<PictureState>,
         /// Bins of the time-of-flight spectrum.
         pub spectrum: SpectrumState,
+        /// What pictures and spectrum show instead, if that is not counts of events; absent if it is.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub content: Option<ShownContent>,
         /// Milliseconds between pictures.
         pub interval_ms: u64,
         /// Updates that may be unacknowledged.
@@ -124,6 +127,28 @@ json_object! {
         pub bins: usize,
         /// Pulse period in nanoseconds.
         pub period_ns: u64,
+    }
+}
+
+json_object! {
+    /// What pictures and spectrum show where that is not counts of events: each picture takes the place of the one before, and is
+    /// not added to it.
+    #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+    pub struct ShownContent {
+        /// What the `events` of the state are here: "trains".
+        pub things: String,
+        /// What the number of a pixel is: "mean of the newest train".
+        pub pixel: String,
+        /// What a panel of the picture is: "module".
+        pub panel: String,
+        /// Number of the first panel.
+        pub first_panel: u32,
+        /// Heading of what takes the place of the spectrum: "Pulses of the newest trains".
+        pub chart: String,
+        /// What its bins are, one each, from 0: "pulse".
+        pub across: String,
+        /// What its values are: "sum of the pixels".
+        pub up: String,
     }
 }
 
@@ -299,11 +324,31 @@ json_object! {
         pub held: u64,
         /// What was thrown away, by reason; reasons that did not occur are left out.
         pub discarded: Vec<DiscardState>,
+        /// Further balances, of trains and images; absent without any.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        pub balances: Vec<BalanceState>,
         /// What the laws leave over: 0 unless something vanished.
         pub unaccounted: u64,
         /// Beam monitors; absent without any.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         pub beam_monitors: Vec<BeamMonitorState>,
+    }
+}
+
+json_object! {
+    /// What happened to all things of a kind: entered = left + discarded + held.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+    pub struct BalanceState {
+        /// "trains" or "images".
+        pub of: &'static str,
+        /// Those that came.
+        pub entered: u64,
+        /// Those that were handed on.
+        pub left: u64,
+        /// Those that were thrown away; `discarded` has the reasons.
+        pub discarded: u64,
+        /// Those that wait at this moment.
+        pub held: u64,
     }
 }
 
@@ -372,7 +417,7 @@ json_object! {
     pub struct DiscardState {
         /// The counter's name.
         pub name: &'static str,
-        /// "packets", "readouts", "hits" or "events".
+        /// "packets", "readouts", "hits", "events", "trains" or "images".
         pub of: &'static str,
         /// How many.
         pub count: u64,

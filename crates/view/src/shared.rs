@@ -42,7 +42,10 @@ pub(crate) fn unix_ms() -> u64 {
 
 impl Shared {
     pub(crate) fn new(options: ViewOptions, clients: Arc<ClientCounters>) -> Self {
-        let bins = SpectrumBins::new(&options.pulses, options.time_of_flight_bin_ns);
+        let bins = match &options.content {
+            Some((_, bins)) => SpectrumBins::steps(*bins),
+            None => SpectrumBins::new(&options.pulses, options.time_of_flight_bin_ns),
+        };
         let nanoseconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
         Self {
             bins,
@@ -71,6 +74,11 @@ impl Shared {
     /// Events counted by all sinks.
     pub(crate) fn events(&self) -> u64 {
         self.streams().iter().map(|stream| stream.events()).sum()
+    }
+
+    /// How often the pictures of sinks were replaced as a whole.
+    pub(crate) fn replaced(&self) -> u64 {
+        self.streams().iter().map(|stream| stream.replaced()).sum()
     }
 
     /// All pictures now.
@@ -185,6 +193,7 @@ impl Shared {
                 bins: self.bins.count,
                 period_ns: self.bins.period_ns,
             },
+            content: options.content.as_ref().map(|(content, _)| content.clone()),
             interval_ms: options.picture_interval.as_millis() as u64,
             window: options.window,
             monitor: options.monitor.is_some(),

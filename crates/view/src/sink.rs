@@ -49,6 +49,17 @@ impl LiveSink {
     pub fn set_counts(&mut self, counts: impl Iterator<Item = u64>, all: u64) {
         self.counts.set_pixels(counts, all);
     }
+
+    /// Shows these values of all pixels, the first one first, and of all bins in the place of what was shown
+    /// ([`ViewOptions::content`](crate::ViewOptions::content)).
+    pub fn replace(&mut self, pixels: impl Iterator<Item = u64>, bins: impl Iterator<Item = u64>) {
+        self.counts.replace(pixels, bins);
+    }
+
+    /// Says how many there are in all of what is counted elsewhere.
+    pub fn set_events(&mut self, all: u64) {
+        self.counts.count_events(all.saturating_sub(self.counts.events()));
+    }
 }
 
 impl LiveView {

@@ -5,7 +5,7 @@ use evforge_core::pulse::PulseTrain;
 /// A width chosen by default gives at least this many bins.
 const FEWEST_BINS: u64 = 500;
 /// No spectrum has more bins than this.
-const MOST_BINS: u64 = 10_000;
+pub(crate) const MOST_BINS: u64 = 10_000;
 
 /// Equal bins over one pulse period; the last one may be cut short by the next pulse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +29,11 @@ impl SpectrumBins {
             width_ns *= 2;
         }
         Self { width_ns, count: period_ns.div_ceil(width_ns) as usize, period_ns }
+    }
+
+    /// Bins that are no times: `count` of them, each one step wide.
+    pub(crate) fn steps(count: usize) -> Self {
+        Self { width_ns: 1, count, period_ns: count as u64 }
     }
 }
 

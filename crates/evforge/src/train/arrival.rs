@@ -25,11 +25,11 @@ impl Arrival {
         TrainListener::open(addresses).map(Self::Streams)
     }
 
-    /// Where it receives: port 0 is one that the kernel has chosen by now.
-    pub(super) fn addresses(&self) -> Vec<SocketAddr> {
+    /// Where it receives, of each receiver; all connections are one. Port 0 is one that the kernel has chosen by now.
+    pub(super) fn addresses(&self) -> Vec<Vec<SocketAddr>> {
         match self {
-            Self::Packets(receivers) => receivers.iter().flat_map(LiveReceiver::local_addresses).collect(),
-            Self::Streams(listener) => listener.local_addresses(),
+            Self::Packets(receivers) => receivers.iter().map(LiveReceiver::local_addresses).collect(),
+            Self::Streams(listener) => vec![listener.local_addresses()],
         }
     }
 
@@ -49,7 +49,7 @@ impl Arrival {
         settings: &NodeSettings,
         sinks: &mut [Box<dyn TrainSink>],
         stop: &AtomicBool,
-        watch: impl FnMut(&NodeProgress),
+        watch: impl FnMut(&NodeProgress<'_>),
     ) -> Result<ReceivedTrains, NodeError> {
         match self {
             Self::Packets(receivers) => node::run(settings, receivers, sinks, stop, watch),

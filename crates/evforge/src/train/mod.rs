@@ -2,6 +2,7 @@
 
 mod arrival;
 mod detector;
+mod page;
 mod receive;
 mod received;
 mod repair;
@@ -9,6 +10,11 @@ mod send;
 mod sent;
 mod sent_here;
 mod steps;
+mod summaries;
+mod train_ledger;
+mod trains_view;
+
+pub(crate) use summaries::SummaryCounters;
 
 use crate::CommandError;
 use crate::exit_status::ExitStatus;

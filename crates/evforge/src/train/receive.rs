@@ -2,9 +2,12 @@
 
 use super::arrival::Arrival;
 use super::detector::Detector;
+use super::page::PageArguments;
 use super::received::{Received, text};
 use super::sent_here::SentHere;
 use super::steps::StepArguments;
+use super::summaries::{SummaryArguments, SummarySink};
+use super::trains_view::PageContent;
 use crate::CommandError;
 use crate::arguments::{LogArguments, OverwriteArguments, WayArguments};
 use crate::exit_status::ExitStatus;
@@ -22,11 +25,11 @@ use evforge_net::xdp::XdpOptions;
 use evforge_pipeline::report::grouped;
 use evforge_train::assembly::{AssemblySettings, IncompletePolicy, TRAIN_PERIOD, TrainContent};
 use evforge_train::bridge::{Bridge, BridgeOptions};
-use evforge_train::file::{IncompleteImages, LARGEST_MODULE, TrainFileOptions, TrainFiles};
+use evforge_train::file::{IncompleteImages, LARGEST_MODULE, TrainFileOptions, TrainFiles, default_source};
 use evforge_train::node::{ModulePort, NodeProgress, NodeSettings, SourcesBy, TrainSink};
 use evforge_train::sinks::{
-    BridgeSink, ContentSink, FileSink, ForwardOptions, ForwardSink, ForwardTarget, Processed, ProcessingSink,
-    write_sums,
+    BridgeSink, ContentSink, FileSink, ForwardOptions, ForwardSink, ForwardTarget, NewestSink, Processed,
+    ProcessingSink, write_sums,
 };
 use evforge_wire::train::TrainLayout;
 use std::net::SocketAddr;
@@ -108,6 +111,10 @@ pub(super) struct ReceiveArguments {
     /// Show whole trains to clients of the karabo-bridge at this address: tcp:// and it
     #[arg(long, value_name = "HOST:PORT", value_parser = endpoint, conflicts_with_all = ["image_size", "packets_per_train"])]
     bridge: Option<SocketAddr>,
+    #[command(flatten)]
+    page: PageArguments,
+    #[command(flatten)]
+    summaries: SummaryArguments,
     /// Pass whole trains on to the next node, as they came: HOST:PORT over UDP, tcp://HOST:PORT over TCP
     #[arg(long, value_name = "TARGET")]
     forward: Option<ForwardTarget>,
@@ -154,7 +161,7 @@ pub(super) struct ReceiveArguments {
 }
 
 /// Shows how far the node is.
-fn show(line: &mut RateLine, NodeProgress { elapsed, assembly }: &NodeProgress) {
+fn show(line: &mut RateLine, NodeProgress { elapsed, assembly, .. }: &NodeProgress<'_>) {
     line.show(*elapsed, (assembly.packets_received, assembly.bytes_received), |rates| {
         let incomplete = assembly.trains_timed_out + assembly.trains_superseded + assembly.trains_cut_off;
         format!("{} trains  {} incomplete  {rates}", grouped(assembly.trains_good), grouped(incomplete))
@@ -200,8 +207,10 @@ pub(super) fn receive(arguments: &ReceiveArguments) -> Result<ExitStatus, Comman
     for warning in arrival.warnings() {
         tracing::warn!(target: group::INPUT, always = true, "{warning}");
     }
-    let addresses = arrival.addresses();
+    let sources = arrival.addresses();
+    let addresses = sources.concat();
     let settings = NodeSettings { modules: arguments.modules(&addresses)?, ..settings };
+    let (mut page, newest) = arguments.page.start(&arguments.page_content(&sources))?.unzip();
     let files = arguments.files()?;
     let folder = files.as_ref().map(|files| files.folder().to_owned());
     let files = files.map(FileSink::new);
@@ -214,10 +223,15 @@ pub(super) fn receive(arguments: &ReceiveArguments) -> Result<ExitStatus, Comman
     let forwarded = forward.as_ref().map(ForwardSink::counters);
     let bridge = arguments.bridge()?.map(BridgeSink::new);
     let shown = bridge.as_ref().map(BridgeSink::counters);
+    let summaries = arguments.summaries.sink(arguments.detector.of_wire(), arguments.source())?;
+    let summarised = summaries.as_ref().map(SummarySink::sent);
+    let pictured = newest.as_ref().map(NewestSink::newest);
     let mut sinks: Vec<Box<dyn TrainSink>> = Vec::new();
     sinks.extend(content.map(|sink| Box::new(sink) as Box<dyn TrainSink>));
     // Those behind it leave out what it rejects.
     sinks.extend(processing.map(|sink| Box::new(sink) as Box<dyn TrainSink>));
+    sinks.extend(newest.map(|sink| Box::new(sink) as Box<dyn TrainSink>));
+    sinks.extend(summaries.map(|sink| Box::new(sink) as Box<dyn TrainSink>));
     sinks.extend(files.map(|sink| Box::new(sink) as Box<dyn TrainSink>));
     sinks.extend(bridge.map(|sink| Box::new(sink) as Box<dyn TrainSink>));
     sinks.extend(forward.map(|sink| Box::new(sink) as Box<dyn TrainSink>));
@@ -228,6 +242,7 @@ pub(super) fn receive(arguments: &ReceiveArguments) -> Result<ExitStatus, Comman
         if !std::mem::replace(&mut is_ready, true) {
             arguments.tell_ready(&settings.modules, &addresses);
         }
+        page.iter_mut().for_each(|page| page.show(progress));
         show(&mut line, progress);
     })?;
     line.finish();
@@ -239,6 +254,8 @@ pub(super) fn receive(arguments: &ReceiveArguments) -> Result<ExitStatus, Comman
         processed.map(|processed| processed.lock().unwrap_or_else(PoisonError::into_inner).clone());
     received.forwarded = forwarded.map(|counters| *counters.lock().unwrap_or_else(PoisonError::into_inner));
     received.shown = shown.map(|shown| *shown.lock().unwrap_or_else(PoisonError::into_inner));
+    received.pictured = pictured.map(|pictured| pictured.counters());
+    received.summarised = summarised.map(|sent| sent.lock().unwrap_or_else(PoisonError::into_inner).clone());
     let sums = arguments.write_sums(received.processed.as_ref());
     let mut ending = Ending::alongside_file(arguments.report.as_deref());
     ending.attempt(sums);
@@ -394,6 +411,23 @@ impl ReceiveArguments {
         let bridge = Bridge::start(options)?;
         tracing::info!(target: group::VIEW, always = true, "karabo-bridge at tcp://{}", bridge.address());
         Ok(Some(bridge))
+    }
+
+    /// What sources are named after.
+    fn source(&self) -> String {
+        self.source_name.clone().unwrap_or_else(|| default_source(self.detector.of_wire()).to_owned())
+    }
+
+    /// What the page shows: a panel for each module that comes here.
+    fn page_content<'a>(&self, sources: &'a [Vec<SocketAddr>]) -> PageContent<'a> {
+        let room = 100 - usize::from(self.first_module);
+        PageContent {
+            detector: self.detector.of_wire(),
+            first_module: self.first_module,
+            modules: self.senders.map_or(self.port.len(), usize::from).min(room),
+            sources,
+            numbers_are_checked: self.stride > 0,
+        }
     }
 
     /// How trains are passed on: over UDP in packets as they came.

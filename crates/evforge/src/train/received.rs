@@ -1,6 +1,7 @@
 //! What a node has received: the verdict, for people and for programs.
 
 use super::sent_here::SentHere;
+use super::summaries::SummariesSent;
 use evforge_core::counter::{CounterInfo, CounterSet, CounterSnapshot, Law, Role};
 use evforge_net::live_receiver::ReceiveLosses;
 use evforge_pipeline::report::{grouped, scaled};
@@ -11,7 +12,7 @@ use evforge_train::node::{
     FirstTrain, ModulePort, ReaderProfile, ReaderStep, ReceivedTrains, SourceCounts, SourceReport,
     ThreadReport,
 };
-use evforge_train::sinks::{ContentFound, ForwardCounters, Processed};
+use evforge_train::sinks::{ContentFound, ForwardCounters, NewestCounters, Processed};
 use evforge_train::tcp::StreamCounters;
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
@@ -34,6 +35,10 @@ pub(super) struct Received {
     pub(super) forwarded: Option<ForwardCounters>,
     /// What steps over images have done, if there were some.
     pub(super) processed: Option<Processed>,
+    /// What the page showed, if there was one.
+    pub(super) pictured: Option<NewestCounters>,
+    /// What happened to summaries for Kafka, if there were some.
+    pub(super) summarised: Option<SummariesSent>,
 }
 
 impl Received {
@@ -47,7 +52,18 @@ impl Received {
         let content = content.map(|found| found.lock().unwrap_or_else(PoisonError::into_inner).clone());
         let files = files
             .map(|(counters, folder)| (*counters.lock().unwrap_or_else(PoisonError::into_inner), folder));
-        Self { trains, modules, content, files, sent, shown: None, forwarded: None, processed: None }
+        Self {
+            trains,
+            modules,
+            content,
+            files,
+            sent,
+            shown: None,
+            forwarded: None,
+            processed: None,
+            pictured: None,
+            summarised: None,
+        }
     }
 
     /// True if there were trains, every one was good and went everywhere, and nothing was lost or of no use.
@@ -93,6 +109,12 @@ impl Received {
         }
         findings
             .extend(self.forwarded.iter().flat_map(|forwarded| not_zero(forwarded, &["packets_refused"])));
+        if let Some(SummariesSent { sent, trouble, .. }) = &self.summarised {
+            let lost = not_zero(sent, &[]);
+            let why = trouble.as_ref().filter(|_| !lost.is_empty());
+            findings.extend(why.map(|why| format!("summaries did not reach the brokers: {why}")));
+            findings.extend(lost);
+        }
         match &self.sent {
             Some(Ok(sent)) => findings.extend(sent.missing(&assembly)),
             Some(Err(problem)) => findings.push(problem.clone()),
@@ -118,6 +140,10 @@ impl Received {
             + self.content.as_ref().map_or(0, |content| of(CounterSnapshot::of(&content.counters)))
             + self.processed.as_ref().map_or(0, |processed| of(CounterSnapshot::of(&processed.counters)))
             + self.forwarded.as_ref().map_or(0, |forwarded| of(CounterSnapshot::of(forwarded)))
+            + self.pictured.as_ref().map_or(0, |pictured| of(CounterSnapshot::of(pictured)))
+            + self.summarised.as_ref().map_or(0, |summarised| {
+                of(CounterSnapshot::of(&summarised.made)) + of(CounterSnapshot::of(&summarised.sent))
+            })
             + self.shown.as_ref().map_or(0, |shown| of(CounterSnapshot::of(shown)))
             + self.files.as_ref().map_or(0, |(files, _)| of(CounterSnapshot::of(files)))
     }
@@ -147,6 +173,12 @@ impl Received {
             "sent": self.sent.as_ref().and_then(|sent| sent.as_ref().ok()).map(SentHere::json),
             "processing": self.processed.as_ref().map(|processed| counters(&processed.counters)),
             "forwarded": self.forwarded.as_ref().map(counters),
+            "view": self.pictured.as_ref().map(counters),
+            "kafka": self.summarised.as_ref().map(|summarised| json!({
+                "trains": counters(&summarised.made),
+                "messages": counters(&summarised.sent),
+                "trouble": summarised.trouble,
+            })),
             "bridge": self.shown.as_ref().map(counters),
             "worker_busy_s": self.trains.busy.as_secs_f64(),
             "threads": self.trains.threads.iter().map(thread).collect::<Vec<_>>(),
@@ -320,6 +352,14 @@ pub(super) fn text(received: &Received) -> String {
             "bridge        {whole} whole trains, sent {replies} times to {} clients",
             grouped(shown.clients)
         );
+    }
+    if let Some(pictured) = &received.pictured {
+        let (summed, offered) = (grouped(pictured.trains_summed), grouped(pictured.trains_offered));
+        let _ = writeln!(text, "page          {summed} of {offered} trains were in its picture");
+    }
+    if let Some(SummariesSent { made, sent, .. }) = &received.summarised {
+        let (acknowledged, all) = (grouped(sent.messages_acknowledged), grouped(made.summaries_made));
+        let _ = writeln!(text, "kafka         {acknowledged} of {all} summaries are with the brokers");
     }
     let findings = received.findings();
     for finding in &findings {

@@ -8,3 +8,4 @@ mod consumers;
 mod events;
 mod measured;
 mod packets;
+mod train_summaries;

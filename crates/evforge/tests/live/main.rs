@@ -16,4 +16,5 @@ mod record;
 mod signals;
 mod train;
 mod train_layers;
+mod train_page;
 mod train_receive;

@@ -7,16 +7,19 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 /// A receiver that has its port.
-struct Receiver {
+pub(crate) struct Receiver {
     child: Child,
-    address: String,
+    pub(crate) address: String,
+    /// Where its page is, if it has one.
+    pub(crate) page: Option<String>,
     report: std::path::PathBuf,
 }
 
-fn receiver(folder: &Path, arguments: &[&str]) -> Receiver {
+pub(crate) fn receiver(folder: &Path, arguments: &[&str]) -> Receiver {
     let report = folder.join("received.json");
     let mut child = Command::new(PROGRAM)
-        .args(["train", "receive", "--address", "127.0.0.1", "--port", "0", "--idle", "1s", "--for", "60s"])
+        .args(["train", "receive", "--address", "127.0.0.1", "--port", "0", "--for", "60s"])
+        .args(if arguments.contains(&"--idle") { &[][..] } else { &["--idle", "1s"] })
         .args(arguments)
         .arg("--report")
         .arg(&report)
@@ -25,19 +28,25 @@ fn receiver(folder: &Path, arguments: &[&str]) -> Receiver {
         .spawn()
         .expect("it starts");
     let mut lines = BufReader::new(child.stderr.take().expect("a pipe")).lines();
-    let address = loop {
+    let (mut address, mut page) = (None, None);
+    while address.is_none() || (arguments.contains(&"--view") && page.is_none()) {
         let line = lines.next().expect("a line").expect("a line");
-        if let Some((_, address)) = line.split_once(" at UDP ") {
-            break address.to_owned();
-        }
-    };
+        address = address.or_else(|| Some(line.split_once(" at UDP ")?.1.to_owned()));
+        page = page.or_else(|| Some(line.split_once("live view at http://")?.1.to_owned()));
+    }
     std::thread::spawn(move || lines.for_each(drop));
-    Receiver { child, address, report }
+    Receiver { child, address: address.expect("an address"), page, report }
 }
 
 impl Receiver {
+    /// Has it end, as Ctrl-C does.
+    pub(crate) fn interrupt(&self) {
+        let status = Command::new("kill").args(["-INT", &self.child.id().to_string()]).status();
+        assert!(status.expect("kill").success());
+    }
+
     /// Waits for its end: whether it was good, what it said, and its report.
-    fn end(self) -> (bool, String, Value) {
+    pub(crate) fn end(self) -> (bool, String, Value) {
         let output = self.child.wait_with_output().expect("it ends");
         let report = serde_json::from_slice(&std::fs::read(&self.report).expect("a report")).expect("JSON");
         (output.status.success(), text(&output.stdout), report)

@@ -16,6 +16,7 @@
 //! | order, memory, disk, outages, what is pending | `sender`, `spill`, `spill_file` |
 //! | librdkafka | `transport` |
 //! | what a topic has already | `last_ids` |
+//! | messages that whoever makes them never waits for | `outlet` |
 //! | messages about the run | `about_run`, `ledger`, `monitors`, `values` |
 //!
 //! What consumers may rely on is in `docs/kafka.md`.
@@ -28,6 +29,7 @@ mod ledger;
 mod maker;
 mod monitors;
 mod open;
+mod outlet;
 mod output;
 mod packer;
 mod record;
@@ -45,4 +47,5 @@ mod values;
 pub use about_settings::{MonitorSchemas, RawPackets};
 pub use counters::KafkaCounters;
 pub use maker::{EventSchema, MessageKey, MessageTime};
+pub use outlet::{MessageOutlet, MessageOutletCounters};
 pub use settings::{Destinations, FrameMetadata, KafkaSettings, MessageIds, Split, VetoedEvents};

@@ -6,7 +6,7 @@
 //! | `processor` | model, microcode, cores, siblings, caches, NUMA nodes, frequency |
 //! | `memory` | how much |
 //! | `machine` | maker and model, its firmware, whether it is virtual |
-//! | `kernel` | release, command line, clock, mitigations |
+//! | `kernel` | release, parameters that change its speed, clock, mitigations |
 //! | `setting` | every setting that `evforge doctor` knows ([`evforge_host::rows`]) |
 //! | `interface …` | card, slot, driver, firmware, speed, queues, offloads |
 //!

@@ -10,7 +10,7 @@ use evforge_core::counter::CounterSet;
 use evforge_core::settings::SettingsError;
 use evforge_net::affinity::PinError;
 use evforge_net::live_receiver::LiveReceiveError;
-use evforge_net::session::{ReceiveState, SessionError};
+use evforge_net::session::{ReceiveState, SessionError, SessionProgress};
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -30,11 +30,22 @@ pub enum NodeError {
 
 /// How it goes, some 50 times per second.
 #[derive(Clone, Copy, Debug)]
-pub struct NodeProgress {
+pub struct NodeProgress<'a> {
     /// Time since the start.
     pub elapsed: Duration,
     /// What the assemblies of all threads have counted.
     pub assembly: AssemblyCounters,
+    /// What that of each thread has counted, in the order of the receivers; one for all connections.
+    pub threads: &'a [AssemblyCounters],
+    /// None of connections: what they lose is sent again.
+    pub(super) session: Option<&'a SessionProgress<'a>>,
+}
+
+impl NodeProgress<'_> {
+    /// What all receivers together knew a moment ago, what was lost on this host among it.
+    pub fn receiving(&self) -> ReceiveState {
+        self.session.map(SessionProgress::state).unwrap_or_default()
+    }
 }
 
 /// What a receiving thread did.

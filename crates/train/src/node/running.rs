@@ -5,7 +5,7 @@ use super::reader::{Reader, ReaderEnd, Told};
 use super::settings::NodeSettings;
 use super::sink::TrainSink;
 use super::worker::work;
-use crate::assembly::Assembly;
+use crate::assembly::{Assembly, AssemblyCounters};
 use evforge_core::counter::CounterSet;
 use evforge_net::affinity::{pin_current_thread, pin_current_thread_in_turn};
 use evforge_net::live_receiver::LiveReceiver;
@@ -29,7 +29,7 @@ pub fn run(
     receivers: Vec<LiveReceiver>,
     sinks: &mut [Box<dyn TrainSink>],
     stop: &AtomicBool,
-    mut watch: impl FnMut(&NodeProgress),
+    mut watch: impl FnMut(&NodeProgress<'_>),
 ) -> Result<ReceivedTrains, NodeError> {
     let assemblies: Vec<Assembly> =
         receivers.iter().map(|_| Assembly::new(settings.assembly)).collect::<Result<_, _>>()?;
@@ -61,10 +61,16 @@ pub fn run(
             })
             .map_err(SessionError::NoThread)?;
         let received = receive_with_threads(SessionClock::start(limits), threads, &place, |progress| {
-            let assembly =
-                sum(told.iter().map(|told| told.lock().unwrap_or_else(PoisonError::into_inner).assembly));
+            let counters = |told: &Mutex<Told>| told.lock().unwrap_or_else(PoisonError::into_inner).assembly;
+            let threads: Vec<AssemblyCounters> = told.iter().map(counters).collect();
+            let assembly = sum(threads.iter().copied());
             let has_enough = settings.trains.is_some_and(|most| assembly.trains_good >= most);
-            watch(&NodeProgress { elapsed: progress.elapsed, assembly });
+            watch(&NodeProgress {
+                elapsed: progress.elapsed,
+                assembly,
+                threads: &threads,
+                session: Some(progress),
+            });
             if failed.load(Ordering::Relaxed) || has_enough { Attend::End } else { Attend::Pause }
         });
         // Without them the worker ends: their ends of the queue are gone.

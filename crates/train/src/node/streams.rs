@@ -39,7 +39,7 @@ pub fn run_streams(
     listener: TrainListener,
     sinks: &mut [Box<dyn TrainSink>],
     stop: &AtomicBool,
-    mut watch: impl FnMut(&NodeProgress),
+    mut watch: impl FnMut(&NodeProgress<'_>),
 ) -> Result<ReceivedTrains, NodeError> {
     let assembly = StreamAssembly::new(settings.assembly)?;
     // Room for every train that there can be.
@@ -72,7 +72,12 @@ pub fn run_streams(
             connections.attend(&listener, deliver).map_err(SessionError::Place)?;
             let counters = assembly.counters();
             clock.note(counters.bytes_received);
-            watch(&NodeProgress { elapsed: clock.elapsed(), assembly: counters });
+            watch(&NodeProgress {
+                elapsed: clock.elapsed(),
+                assembly: counters,
+                threads: std::slice::from_ref(&counters),
+                session: None,
+            });
             let has_enough = settings.trains.is_some_and(|most| counters.trains_good >= most);
             if failed.load(Ordering::Relaxed) || has_enough || clock.is_over() {
                 break;

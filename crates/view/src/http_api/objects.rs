@@ -12,8 +12,9 @@ use crate::control::wanted::{ChangeWanted, ChangesWanted, LevelWanted, RunWanted
 use crate::history::RatePoint;
 use crate::json_object::{Field, JsonObject};
 use crate::protocol::{
-    BeamMonitorState, DiscardState, FeedState, GeometryState, Hello, LedgerState, LocatedLoss, Now,
-    OutputView, PacketState, PictureState, SourceState, SpectrumState, State, Status, StreamState,
+    BalanceState, BeamMonitorState, DiscardState, FeedState, GeometryState, Hello, LedgerState, LocatedLoss,
+    Now, OutputView, PacketState, PictureState, ShownContent, SourceState, SpectrumState, State, Status,
+    StreamState,
 };
 
 /// An object, with its fields.
@@ -48,6 +49,7 @@ pub(super) const OBJECTS: &[Object] = &[
     of::<SourceState>(),
     of::<DiscardState>(),
     of::<LocatedLoss>(),
+    of::<BalanceState>(),
     of::<BeamMonitorState>(),
     of::<OutputView>(),
     of::<ClientCounts>(),
@@ -90,6 +92,7 @@ pub(super) const OBJECTS: &[Object] = &[
     of::<Hello>(),
     of::<GeometryState>(),
     of::<SpectrumState>(),
+    of::<ShownContent>(),
     of::<Status<'_>>(),
     of::<RatePoint>(),
 ];

@@ -3,6 +3,7 @@
 
 use crate::common::{BEARER, Browser, access, ask, ask_with, feed, options, poor_access, start};
 use evforge_core::beam_monitor::{BeamMonitorKind, BeamMonitorPlan, TimeOfFlightBins};
+use evforge_core::counter::CounterSnapshot;
 use evforge_core::ledger::{DetectorLedger, SourceLedger};
 use evforge_core::losses::LossLocation;
 use evforge_core::output::Output;
@@ -10,8 +11,8 @@ use evforge_core::run_state::{OutputState, RunState};
 use evforge_core::sequence::SequenceTracker;
 use evforge_testkit::http_document::{Documented, Path as Asked};
 use evforge_testkit::skip;
-use evforge_view::{LiveSink, LiveView, MonitorControl, ViewOptions, http_api};
-use serde_json::json;
+use evforge_view::{LiveSink, LiveView, MonitorControl, ShownContent, ViewOptions, http_api};
+use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -109,6 +110,34 @@ fn full(must_stay_on: bool) -> (LiveView, LiveSink) {
         ..OutputState::default()
     }];
     sink.observe(&Arc::new(run)).unwrap();
+    (view, sink)
+}
+
+evforge_core::counters! {
+    /// Trains.
+    struct Trains: "trains" {
+        opened: Enters(Trains), Trains, "In.";
+        good: Leaves(Trains), Trains, "Out.";
+        late: Discarded(Trains), Trains, "Late.";
+        open: Held(Trains), Trains, "Open.";
+    }
+}
+
+/// A view that does not show events.
+fn of_trains() -> (LiveView, LiveSink) {
+    let content = ShownContent {
+        things: "trains".to_owned(),
+        pixel: "mean".to_owned(),
+        panel: "module".to_owned(),
+        first_panel: 0,
+        chart: "Pulses".to_owned(),
+        across: "pulse".to_owned(),
+        up: "sum".to_owned(),
+    };
+    let (view, mut sink) = start(ViewOptions { content: Some((content, 3)), ..options(2, 2) });
+    let counters = CounterSnapshot::of(&Trains { opened: 5, good: 3, late: 1, open: 1 });
+    let ledger = DetectorLedger { counters, ..DetectorLedger::default() };
+    sink.observe(&Arc::new(RunState { ledger, ..RunState::default() })).unwrap();
     (view, sink)
 }
 
@@ -244,6 +273,14 @@ fn answers_have_exactly_the_documented_fields() {
         documented.check("Hello", &browser.hello, &mut seen);
         let status = browser.update_until(|status, _| status["points"] != json!([])).await;
         documented.check("Status", &status, &mut seen);
+        // Trains instead of events.
+        let (view, _sink) = of_trains();
+        let mut browser = Browser::open(view.address()).await;
+        documented.check("Hello", &browser.hello, &mut seen);
+        let status = browser.update_until(|status, _| status["ledger"]["balances"] != Value::Null).await;
+        documented.check("Status", &status, &mut seen);
+        let trains = json!([{"of": "trains", "entered": 5, "left": 3, "discarded": 1, "held": 1}]);
+        assert_eq!((&status["ledger"]["balances"], &status["ledger"]["unaccounted"]), (&trains, &0.into()));
     });
     // The data of a real run are looked at where there is one (crates/evforge/tests/live/page.rs).
     let unseen: Vec<_> = documented.objects.keys().filter(|name| !seen.contains(*name)).collect();

@@ -6,7 +6,8 @@ use evforge_core::losses::LossLocation;
 use evforge_core::output::Output;
 use evforge_core::run_state::{OutputCounters, OutputState, RunState};
 use evforge_core::sequence::SequenceTracker;
-use evforge_view::{LiveView, ViewOptions};
+use evforge_view::frame::Picture;
+use evforge_view::{LiveView, ShownContent, ViewOptions};
 use serde_json::json;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -42,6 +43,38 @@ async fn a_picture_that_has_not_changed_is_not_sent_again() {
     }
     feed(&mut sink, &[(1, 2)]);
     browser.update_until(|status, _| status["frame"] == true).await;
+}
+
+#[tokio::test]
+async fn what_takes_the_place_of_counts_is_named_and_sent_whenever_it_is_another() {
+    let words = ShownContent {
+        things: "trains".to_owned(),
+        pixel: "mean".to_owned(),
+        panel: "module".to_owned(),
+        first_panel: 3,
+        chart: "Pulses".to_owned(),
+        across: "pulse".to_owned(),
+        up: "sum".to_owned(),
+    };
+    let (view, mut sink) = start(ViewOptions { content: Some((words.clone(), 3)), ..options(2, 2) });
+    let mut browser = Browser::open(view.address()).await;
+    assert_eq!(browser.hello["spectrum"], json!({"bin_ns": 1, "bins": 3, "period_ns": 3}));
+    let content = &browser.hello["content"];
+    assert_eq!(
+        (&content["things"], &content["across"], &content["first_panel"]),
+        (&"trains".into(), &"pulse".into(), &3.into())
+    );
+    sink.set_events(1);
+    for shown in [[7, 0, 900, 1], [2, 2, 2, 2]] {
+        // No further event, and another picture.
+        sink.replace(shown.into_iter(), [5, shown[0], 0].into_iter());
+        let is_there =
+            |picture: &Picture| picture.images[0].counts == shown && picture.spectrum == [5, shown[0], 0];
+        let status = browser.update_until(|_, picture| picture.is_some_and(is_there)).await;
+        assert_eq!(status["events"], 1);
+    }
+    let refused = LiveView::start(ViewOptions { content: Some((words, 0)), ..options(2, 2) });
+    assert!(refused.unwrap_err().to_string().contains("number of bins is 0"));
 }
 
 #[tokio::test]

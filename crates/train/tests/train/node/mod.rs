@@ -3,13 +3,13 @@
 use evforge_core::counter::{CounterSet, Law};
 use evforge_net::live_receiver::{LiveReceiver, ReceiveMethod, ReceivePlan};
 use evforge_net::socket::ReceiverOptions;
-use evforge_train::assembly::{AssemblySettings, IncompleteCause, TrainOutcome};
+use evforge_train::assembly::{AssemblySettings, IncompleteCause, IncompletePolicy, TrainOutcome};
 use evforge_train::file::{TrainFileOptions, TrainFiles};
 use evforge_train::generate::{CounterPattern, ImageContent, TrainSource, TrainStructure};
 use evforge_train::node::{
     ModulePort, NodeSettings, NodeTrain, ReaderStep, ReceivedTrains, SinkError, SourcesBy, TrainSink, run,
 };
-use evforge_train::sinks::{ContentSink, FileSink, ProcessingPlan, ProcessingSink, write_sums};
+use evforge_train::sinks::{ContentSink, FileSink, NewestSink, ProcessingPlan, ProcessingSink, write_sums};
 use evforge_wire::train::TrainDetector;
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::atomic::AtomicBool;
@@ -258,4 +258,40 @@ fn where_the_worker_is_behind_trains_without_a_buffer_are_counted_and_memory_doe
     assert!(assembly.trains_without_buffer > 0 && assembly.packets_without_buffer > 0, "{assembly:?}");
     assert_eq!(received.counters.trains_worked_on, assembly.trains_good);
     assert_eq!(assembly.trains_good + assembly.trains_without_buffer, 30, "{assembly:?}");
+}
+
+#[test]
+fn the_newest_train_is_summed_without_rejected_images_and_never_an_incomplete_one() {
+    let receivers = receivers(1);
+    let mut settings = settings(&receivers);
+    settings.assembly.incomplete = IncompletePolicy::Mark;
+    // The first image is of pulse 0.
+    let plan = ProcessingPlan { veto: vec![0], ..ProcessingPlan::default() };
+    let processing = ProcessingSink::new(plan, TrainDetector::Lpd).expect("steps");
+    let newest = NewestSink::new(TrainDetector::Lpd, 0, 1);
+    let seen = newest.newest();
+    let elsewhere = NewestSink::new(TrainDetector::Lpd, 7, 2);
+    let unseen = elsewhere.newest();
+    let mut sinks: [Box<dyn TrainSink>; 3] = [Box::new(processing), Box::new(newest), Box::new(elsewhere)];
+    received(&settings, receivers, &mut sinks, |ports| {
+        send(ports, 0..1, &[]);
+        // Time for another picture; of the last train a packet is missing.
+        std::thread::sleep(Duration::from_millis(600));
+        send(ports, 1..2, &[(1, 2)]);
+    });
+    let [summary] = &seen.take().collect::<Vec<_>>()[..] else { panic!("one module") };
+    assert_eq!((summary.module(), summary.train()), (0, 1000));
+    let mut bytes = vec![0; TrainDetector::Lpd.image_bytes()];
+    CounterPattern::new(1000, 1).fill(0, &mut bytes);
+    let values: Vec<u64> =
+        bytes.as_chunks().0.iter().map(|value| u16::from_le_bytes(*value).into()).collect();
+    assert_eq!(summary.sums(), values);
+    let [pulse] = summary.pulses() else { panic!("one image is left") };
+    assert_eq!((pulse.pulse, pulse.sum), (1, values.iter().sum()));
+    assert!(summary.means().zip(&values).all(|(mean, value)| mean == *value as f64));
+    assert_eq!(seen.take().count(), 0, "it was taken");
+    let counters = seen.counters();
+    assert_eq!((counters.trains_offered, counters.trains_summed, counters.trains_not_whole), (2, 1, 1));
+    assert_eq!(counters.imbalance(Law::Outputs), 0);
+    assert_eq!((unseen.counters().trains_of_no_panel, unseen.take().count()), (2, 0));
 }
