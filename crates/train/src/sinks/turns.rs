@@ -85,10 +85,10 @@ mod tests {
         let mut looks = [0; 3];
         for ms in (0..10_000).step_by(10) {
             // Always the first one first, and of the last one nothing comes.
-            for module in 0..2 {
+            for (module, looks) in looks.iter_mut().enumerate().take(2) {
                 if turns.is_due(module, start + ms * MS) {
                     turns.taken(module, start + ms * MS, MS);
-                    looks[module] += 1;
+                    *looks += 1;
                 }
             }
         }
