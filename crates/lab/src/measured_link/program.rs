@@ -24,6 +24,11 @@ const PAGE: &str = "live view at http://";
 /// What is kept of what a program says, in bytes.
 const MOST_SAID: u64 = 100_000;
 
+/// A time, for an option.
+pub(crate) fn nanoseconds(time: Duration) -> String {
+    format!("{}ns", time.as_nanos())
+}
+
 /// A program under way, killed when dropped.
 pub(crate) struct Program {
     child: Child,

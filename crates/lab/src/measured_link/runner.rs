@@ -1,6 +1,6 @@
 //! A point, run.
 
-use super::program::{PATIENCE, Program};
+use super::program::{PATIENCE, Program, nanoseconds};
 use super::train_link;
 use super::{LinkMethod, LinkPoint, MeasureError, MeasuredPoint, ProcessorAccount, reports};
 use crate::remote_host::sender_host;
@@ -182,8 +182,4 @@ impl PointRunner<'_> {
         command.args(point.method.sender_options()).arg("--report").arg(self.file(to.way, "sent"));
         Program::start(command, "evforge send")
     }
-}
-
-pub(super) fn nanoseconds(time: Duration) -> String {
-    format!("{}ns", time.as_nanos())
 }

@@ -3,9 +3,8 @@
 //! Trains are some tens of megabytes, as those of a detector's module are, and follow one another without a pause; they are cut off after
 //! whole packets, so that all packets have one size.
 
-use super::program::PATIENCE;
+use super::program::{PATIENCE, nanoseconds};
 use super::reports::{count, json, wrong};
-use super::runner::nanoseconds;
 use super::{LinkPoint, MeasureError, MeasuredPoint};
 use crate::link::train::SentReport;
 use serde_json::Value;

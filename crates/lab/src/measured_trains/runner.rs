@@ -5,7 +5,7 @@ use super::plan::{OPEN, WAITING};
 use super::{MeasuredTrains, TrainsPlan};
 use crate::link::train::SentReport;
 use crate::measured_link::MeasureError;
-use crate::measured_link::program::{PATIENCE, Program};
+use crate::measured_link::program::{PATIENCE, Program, nanoseconds};
 use crate::measured_link::reports::{json, wrong};
 use crate::switched_hosts::SwitchedHosts;
 use evforge_core::quantity::Rate;
@@ -185,8 +185,4 @@ fn backlog_drops() -> u64 {
 
 fn bytes(size: u64) -> String {
     format!("{size}B")
-}
-
-fn nanoseconds(time: Duration) -> String {
-    format!("{}ns", time.as_nanos())
 }
