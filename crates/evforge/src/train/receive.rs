@@ -108,7 +108,7 @@ pub(super) struct ReceiveArguments {
     /// Compress images: the level, 1 to 9. Nothing is lost by it
     #[arg(long, value_name = "LEVEL", value_parser = clap::value_parser!(u32).range(1..=9), requires = "files", help_heading = "Files")]
     deflate: Option<u32>,
-    /// Show whole trains to clients of the karabo-bridge at this address: tcp:// and it
+    /// Show whole trains to clients of the karabo-bridge at this address
     #[arg(long, value_name = "HOST:PORT", value_parser = endpoint, conflicts_with_all = ["image_size", "packets_per_train"])]
     bridge: Option<SocketAddr>,
     #[command(flatten)]
