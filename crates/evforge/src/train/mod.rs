@@ -2,9 +2,13 @@
 
 mod arrival;
 mod detector;
+mod node_plan;
 mod page;
 mod receive;
+mod receive_arguments;
 mod received;
+mod received_text;
+mod received_threads;
 mod repair;
 mod send;
 mod sent;
@@ -32,7 +36,7 @@ enum TrainCommand {
     /// Send trains of images as a train builder does
     Send(Box<send::SendArguments>),
     /// Receive trains, put them together, check them, and write files that EXtra-data opens
-    Receive(Box<receive::ReceiveArguments>),
+    Receive(Box<receive_arguments::ReceiveArguments>),
     /// Repair files of trains that a killed receiver has left
     Repair(repair::RepairArguments),
 }
