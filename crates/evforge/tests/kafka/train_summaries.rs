@@ -19,7 +19,7 @@ fn received(folder: &Path, kafka: &[&str], sent: &[&str]) -> (bool, String, Valu
     let report = folder.join("received.json");
     let mut receiver = Command::new(PROGRAM)
         .args(["train", "receive", "--address", "127.0.0.1", "--port", "0", "--for", "60s", "--idle", "2s"])
-        .args(["--images", "3", "--senders", "2", "--report"])
+        .args(["--images", "3", "--senders", "2", "--waiting", "16", "--time-out", "3s", "--report"])
         .arg(&report)
         .args(kafka)
         .stdout(Stdio::piped())

@@ -26,6 +26,8 @@ fn node(folder: &Path, name: &str, port: &str, arguments: &[&str]) -> Node {
     let report = folder.join(format!("{name}.json"));
     let mut child = Command::new(PROGRAM)
         .args(["train", "receive", "--address", "127.0.0.1", "--port", port, "--for", "120s"])
+        // On a busy machine the worker may be behind, and the sender may stand still, for a while.
+        .args(["--waiting", "16", "--time-out", "3s"])
         .args(arguments)
         .arg("--report")
         .arg(&report)

@@ -19,6 +19,8 @@ pub(crate) fn receiver(folder: &Path, arguments: &[&str]) -> Receiver {
     let report = folder.join("received.json");
     let mut child = Command::new(PROGRAM)
         .args(["train", "receive", "--address", "127.0.0.1", "--port", "0", "--for", "60s"])
+        // On a busy machine the worker may be behind for a while: there is room for all trains of a test.
+        .args(["--waiting", "16"])
         .args(if arguments.contains(&"--idle") { &[][..] } else { &["--idle", "1s"] })
         .args(arguments)
         .arg("--report")
@@ -171,7 +173,10 @@ fn pedestals_from_dark_images_and_gains_change_what_is_added_up_as_numpy_does() 
     let [dark, raw, gains, corrected] = ["dark.h5", "raw.h5", "gains.h5", "corrected.h5"]
         .map(|name| folder.path().join(name).display().to_string());
     let run = |content: &[&str], steps: &[&str]| {
-        let receiver = receiver(folder.path(), &[&["--images", "4", "--overwrite"][..], steps].concat());
+        let receiver = receiver(
+            folder.path(),
+            &[&["--images", "4", "--overwrite", "--time-out", "2s"][..], steps].concat(),
+        );
         let sent = [
             "train",
             "send",
