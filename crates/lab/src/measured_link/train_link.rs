@@ -48,12 +48,14 @@ pub(super) fn receive(command: &mut Command, point: &LinkPoint, at: (IpAddr, usi
 
 /// The sender: `evforge train send`.
 pub(super) fn send(command: &mut Command, point: &LinkPoint, to: SocketAddr, core: usize) {
-    command.args(["train", "send", "--overwrite", "--quiet", "--to", &to.to_string(), "--pause", "0ns"]);
+    command.args(["train", "send", "--overwrite", "--quiet", "--to", &to.to_string()]);
     structured(command, point);
     command.args(["--cores", &core.to_string(), "--for", &nanoseconds(point.time)]);
-    if let Some(rate) = point.rate {
-        command.args(["--rate", &format!("{rate}pps")]);
-    }
+    match point.rate {
+        Some(rate) => command.args(["--rate", &format!("{rate}pps"), "--pause", "0ns"]),
+        // More than any link carries: each train begins when the one before has ended.
+        None => command.args(["--frequency", "1000Hz"]),
+    };
 }
 
 /// Reads the reports of both ends.

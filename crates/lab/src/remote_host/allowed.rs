@@ -44,6 +44,7 @@ const ALLOWED: [Allowed; 3] = [
             "--for",
             "--rate",
             "--pause",
+            "--frequency",
         ],
         alone: &[],
     },
