@@ -41,6 +41,21 @@ fn every_method_of_sockets_accounts_for_every_packet() {
 }
 
 #[test]
+fn trains_are_measured_as_packets_with_a_rate_and_as_fast_as_possible() {
+    let (hosts, stop) = (TwoHosts::on_loopback(), AtomicBool::new(false));
+    let folder = tempfile::tempdir().expect("a folder");
+    let runner = runner(&hosts, folder.path(), &stop);
+    for rate in [Some(2_000), None] {
+        let point =
+            LinkPoint { rate, time: Duration::from_millis(300), ..LinkPoint::new(LinkMethod::Trains, 8192) };
+        let measured = runner.run(&point).unwrap_or_else(|error| panic!("{rate:?}: {error}"));
+        assert!(measured.received > 100, "{rate:?}: {measured:?}");
+        assert_eq!(measured.sent + measured.duplicated, measured.received + measured.lost, "{rate:?}");
+        assert_eq!(measured.locations.values().sum::<u64>(), measured.lost, "{rate:?}: {measured:?}");
+    }
+}
+
+#[test]
 fn both_directions_are_measured_at_the_same_time_by_udp_and_by_tcp() {
     let (hosts, stop) = (TwoHosts::on_loopback(), AtomicBool::new(false));
     let folder = tempfile::tempdir().expect("a folder");
