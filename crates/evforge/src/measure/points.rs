@@ -23,8 +23,7 @@ pub(super) struct PointArguments {
     /// User data of packets in bytes, separated by commas: 64,1472,8972
     #[arg(long, value_name = "SIZES", value_delimiter = ',', value_parser = bytes)]
     pub(super) size: Vec<u32>,
-    /// Ways to send and receive, separated by commas: paper, batched, segmented, coalesced, xdp, tcp, trains [default: all but trains, and
-    /// without xdp on loopback]
+    /// Ways to send and receive: paper, batched, segmented, coalesced, xdp, tcp, trains [default: without trains; on loopback, without xdp]
     #[arg(long, value_name = "METHODS", value_delimiter = ',')]
     pub(super) method: Vec<LinkMethod>,
     /// How long to send at each point
