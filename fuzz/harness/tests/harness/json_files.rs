@@ -114,6 +114,23 @@ fn sound_files_are_sound() {
     assert_eq!(detector.expect("a sound wiring").content.chips.len(), 2);
 }
 
+/// What a change once made of a sound file: a clustering unit beyond those that a detector has, which was taken as 31 sectors.
+#[test]
+fn a_clustering_unit_that_no_detector_has_is_refused_with_its_place() {
+    let text = include_str!("../../../corpus/vmm_files/efu-nmx-panel-30");
+    vmm_files(text.as_bytes());
+    let detector = "name = \"nmx\"\ness.type = \"nmx\"\n[ess_gdgem]\ngeometry = { nx = 1280, ny = 1280 }\n\
+                    hybrid = [{ ring = 0, fen = 0, hybrid = 0, plane = \"x\", offset = 0 }, \
+                    { ring = 0, fen = 1, hybrid = 0, plane = \"y\", offset = 0 }]\n";
+    let config = evforge_config::Config::parse(std::path::Path::new("x.toml"), detector, &[]);
+    let evforge_config::DetectorSettings::EssGdGem(mut settings) = config.expect("a configuration").detector
+    else {
+        panic!("a Gd-GEM in the ESS readout");
+    };
+    let problem = settings.take_wiring(text).unwrap_err();
+    assert!(problem.contains("found clustering unit 30, expected 0 to 15"), "{problem}");
+}
+
 proptest! {
     #[test]
     fn words_in_any_order(words in vec(word(), 0..60)) {

@@ -8,6 +8,7 @@ use crate::ess::files::calibration::{WiredHybrids, calibration};
 use crate::ess::files::efu::{EfuHybrid, EfuSettings, HYBRID_KEYS, HybridAddress, hybrids};
 use crate::ess::settings::HYBRID_CHANNELS;
 use crate::gdgem::settings::Plane;
+use crate::gdgem::track_settings::LARGEST_PANEL_COUNT;
 use crate::settings::Picoseconds;
 use crate::vmm_files::content::{FileContent, Unused};
 use crate::vmm_files::geometry::{FrontEnd, FrontEnds, VmmStrips, geometry};
@@ -52,6 +53,14 @@ impl EssGdGemSettings {
         let units = wiring.hybrids.iter().map(|(_, unit, _)| unit + 1).max().unwrap_or(1);
         let are_panels = self.geometry.panels() > 1;
         if !are_panels && self.sectors == 1 {
+            // What no detector has is wrong in the file, and said with its place there.
+            let beyond = |(_, unit, _): &&(String, u16, StripHybrid)| u32::from(*unit) >= LARGEST_PANEL_COUNT;
+            if let Some((place, unit, _)) = wiring.hybrids.iter().find(beyond) {
+                return Err(format!(
+                    "{place}: found clustering unit {unit}, expected 0 to {}: a detector has no more sectors",
+                    LARGEST_PANEL_COUNT - 1
+                ));
+            }
             self.sectors = units;
         }
         let mut places = Vec::with_capacity(wiring.hybrids.len());
