@@ -85,14 +85,13 @@ pub(super) fn buffers(arguments: &BuffersArguments) -> Result<ExitStatus, Comman
     let session = begin("buffers", TITLE, &here)?;
     let reports = folder_for_reports()?;
     let runner = runner(&here, reports.path())?;
-    let points = series.run::<CommandError>(
-        |mtu| Ok(here.hosts.set_mtu(mtu).map(drop)?),
+    let points = series.run(
         |point| runner.run(point),
         |done, all, point, outcome| {
             let ways = if point.point.both_directions { "both ways" } else { "one way" };
             let place = format!(
                 "{done:5} of {all}  MTU {:5}  {:9} {:>7}  {ways:9}",
-                point.mtu,
+                point.point.mtu.unwrap_or_default(),
                 point.point.method.name(),
                 point.buffer
             );

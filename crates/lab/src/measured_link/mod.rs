@@ -38,6 +38,6 @@ pub use method::LinkMethod;
 pub use point::{FirstSecondPoint, LinkPoint, MeasuredPoint};
 pub use processor::{CoreShares, ProcessorAccount};
 pub use runner::PointRunner;
-pub use series::{BufferSeries, Direction, SeriesPoint};
+pub use series::{BufferSeries, Direction};
 pub use sweep::{GROWING, PAPER_SIZES, Sweep, SweptPoint};
 pub use threads::ThreadTimes;

@@ -10,6 +10,8 @@ use std::time::Duration;
 pub struct LinkPoint {
     /// How.
     pub method: LinkMethod,
+    /// MTU that the link between namespaces is given first, in bytes; none leaves it as it is.
+    pub mtu: Option<u32>,
     /// Bytes of UDP payload of each packet.
     pub size: usize,
     /// Receive buffer to ask the kernel for, in bytes, and of a connection the same to send from; 0 leaves it to the kernel, which makes
@@ -38,6 +40,7 @@ impl LinkPoint {
     pub const fn new(method: LinkMethod, size: usize) -> Self {
         Self {
             method,
+            mtu: None,
             size,
             buffer: if method.can_lose() { 16_000_000 } else { 0 },
             rate: None,

@@ -51,6 +51,9 @@ impl PointRunner<'_> {
     /// # Errors
     /// If one of the programs fails or does not end, or its report lacks something; if `stop` is set.
     pub fn run(&self, point: &LinkPoint) -> Result<MeasuredPoint, MeasureError> {
+        if let Some(mtu) = point.mtu {
+            self.hosts.set_mtu(mtu)?;
+        }
         let there = self.start_receiver(point, Way::There)?;
         let back = match point.both_directions {
             true => Some(self.start_receiver(point, Way::Back)?),

@@ -1,6 +1,7 @@
 //! MTU × buffers × methods × directions, in rounds: the series that the slides *10GE network tests with UDP* made with netperf.
 
-use super::{LinkMethod, LinkPoint, MeasureError, MeasuredPoint};
+use super::sweep::in_rounds;
+use super::{LinkMethod, LinkPoint, MeasureError, MeasuredPoint, SweptPoint};
 use std::time::Duration;
 
 /// Bytes of an IPv4 and a UDP header: user data of a packet that fills an MTU.
@@ -34,41 +35,23 @@ pub struct BufferSeries {
     pub time: Duration,
 }
 
-/// A point of a series with the measurements of all rounds.
-#[derive(Clone, Debug, PartialEq)]
-pub struct SeriesPoint {
-    /// MTU of the link, in bytes.
-    pub mtu: u32,
-    /// The name of its buffer.
-    pub buffer: String,
-    /// What was asked for.
-    pub point: LinkPoint,
-    /// Measured, a round each.
-    pub rounds: Vec<MeasuredPoint>,
-    /// Why rounds that are not there could not be measured.
-    pub failures: Vec<String>,
-}
-
-/// So many failures in a row end a series: what is wrong then does not pass.
-const FAILURES_IN_A_ROW: usize = 3;
-
 impl BufferSeries {
     /// The points, with nothing measured yet: those of an MTU one after the other, with packets that fill it.
-    pub fn points(&self) -> Vec<SeriesPoint> {
+    pub fn points(&self) -> Vec<SweptPoint> {
         let mut points = Vec::new();
         for &mtu in &self.mtus {
             for (buffer, bytes) in &self.buffers {
                 for &method in &self.methods {
                     for &direction in &self.directions {
                         let point = LinkPoint {
+                            mtu: Some(mtu),
                             buffer: *bytes,
                             rate: self.rate.filter(|_| method.can_lose()),
                             time: self.time,
                             both_directions: direction == Direction::BothWays,
                             ..LinkPoint::new(method, mtu.saturating_sub(HEADERS) as usize)
                         };
-                        points.push(SeriesPoint {
-                            mtu,
+                        points.push(SweptPoint {
                             buffer: buffer.clone(),
                             point,
                             rounds: Vec::new(),
@@ -81,65 +64,16 @@ impl BufferSeries {
         points
     }
 
-    /// Measures all points, round by round. `set_mtu` is called before the first point of each MTU in each round, `told` hears of every
-    /// measurement: its number, how many there are, the point, and what was measured or why not.
+    /// Measures all points, round by round, as [`Sweep::run`](super::Sweep::run) does.
     ///
     /// # Errors
-    /// Of `set_mtu`; that of `measure` if the end was asked for, a program cannot be started, or three measurements in a row have failed.
-    pub fn run<E: From<MeasureError>>(
+    /// As there.
+    pub fn run(
         &self,
-        mut set_mtu: impl FnMut(u32) -> Result<(), E>,
-        mut measure: impl FnMut(&LinkPoint) -> Result<MeasuredPoint, MeasureError>,
-        mut told: impl FnMut(usize, usize, &SeriesPoint, Result<&MeasuredPoint, &str>),
-    ) -> Result<Vec<SeriesPoint>, E> {
-        let mut points = self.points();
-        let all = points.len() * self.rounds;
-        let (mut done, mut failed, mut mtu) = (0, 0, None);
-        for _ in 0..self.rounds {
-            for point in &mut points {
-                if mtu.replace(point.mtu) != Some(point.mtu) {
-                    set_mtu(point.mtu)?;
-                }
-                done += 1;
-                match measure(&point.point) {
-                    Ok(found) => {
-                        failed = 0;
-                        point.rounds.push(found);
-                        told(done, all, point, point.rounds.last().ok_or(""));
-                    }
-                    Err(error @ (MeasureError::Stopped | MeasureError::Start { .. })) => {
-                        return Err(error.into());
-                    }
-                    Err(error) => {
-                        failed += 1;
-                        if failed >= FAILURES_IN_A_ROW {
-                            return Err(error.into());
-                        }
-                        let problem = error.to_string();
-                        told(done, all, point, Err(&problem));
-                        point.failures.push(problem);
-                    }
-                }
-            }
-        }
-        Ok(points)
-    }
-}
-
-impl SeriesPoint {
-    /// What was measured, by direction: in both, that back is a row of its own.
-    pub fn directions(&self) -> Vec<(&'static str, Vec<&MeasuredPoint>)> {
-        let there = self.rounds.iter().collect();
-        if !self.point.both_directions {
-            return vec![("one way", there)];
-        }
-        let back = self.rounds.iter().filter_map(|round| round.back.as_deref()).collect();
-        vec![("both ways: there", there), ("both ways: back", back)]
-    }
-
-    /// Everything that was measured, in both directions.
-    pub fn measured(&self) -> impl Iterator<Item = &MeasuredPoint> {
-        self.rounds.iter().flat_map(|round| std::iter::once(round).chain(round.back.as_deref()))
+        measure: impl FnMut(&LinkPoint) -> Result<MeasuredPoint, MeasureError>,
+        told: impl FnMut(usize, usize, &SweptPoint, Result<&MeasuredPoint, &str>),
+    ) -> Result<Vec<SweptPoint>, MeasureError> {
+        in_rounds(self.points(), self.rounds, measure, told)
     }
 }
 
@@ -166,17 +100,12 @@ mod tests {
     #[test]
     fn every_point_is_measured_in_every_round_with_its_mtu() {
         let (mut mtus, mut now) = (Vec::new(), 0);
-        let seen = std::cell::Cell::new(0);
         let points = series()
-            .run::<MeasureError>(
-                |mtu| {
-                    mtus.push(mtu);
-                    seen.set(mtu);
-                    Ok(())
-                },
+            .run(
                 |point| {
+                    mtus.push(point.mtu.expect("an MTU"));
                     now += 1;
-                    assert_eq!(point.size as u32 + 28, seen.get());
+                    assert_eq!(Some(point.size as u32 + 28), point.mtu);
                     assert_eq!(point.rate.is_some(), point.method.can_lose());
                     let back = point.both_directions.then(|| Box::new(MeasuredPoint::default()));
                     Ok(MeasuredPoint { sent: now, back, ..MeasuredPoint::default() })
@@ -184,19 +113,19 @@ mod tests {
                 |_, all, _, outcome| assert!(all == 32 && outcome.is_ok()),
             )
             .expect("figures");
+        mtus.dedup();
         assert_eq!(mtus, [1500, 9000, 1500, 9000]);
         assert_eq!((points.len(), now), (16, 32));
         assert!(points.iter().all(|point| point.rounds.len() == 2 && point.failures.is_empty()));
         assert_eq!(points.iter().map(|point| point.directions().len()).sum::<usize>(), 24);
-        assert_eq!(points.iter().flat_map(SeriesPoint::measured).count(), 48);
+        assert_eq!(points.iter().flat_map(SweptPoint::measured).count(), 48);
     }
 
     #[test]
     fn a_point_that_fails_keeps_why_and_three_in_a_row_end_the_series() {
         let mut count = 0;
         let points = series()
-            .run::<MeasureError>(
-                |_| Ok(()),
+            .run(
                 |_| {
                     count += 1;
                     if count % 3 == 0 { Ok(MeasuredPoint::default()) } else { Err(failure()) }
@@ -206,8 +135,7 @@ mod tests {
             .expect("figures");
         assert_eq!(points.iter().map(|point| point.failures.len()).sum::<usize>(), 22);
         let mut tried = 0;
-        let failed = series().run::<MeasureError>(
-            |_| Ok(()),
+        let failed = series().run(
             |_| {
                 tried += 1;
                 Err(failure())

@@ -86,41 +86,50 @@ impl Sweep {
     /// That of `measure` if the end was asked for, a program cannot be started, or three measurements in a row, or all, have failed.
     pub fn run(
         &self,
-        mut measure: impl FnMut(&LinkPoint) -> Result<MeasuredPoint, MeasureError>,
-        mut told: impl FnMut(usize, usize, &SweptPoint, Result<&MeasuredPoint, &str>),
+        measure: impl FnMut(&LinkPoint) -> Result<MeasuredPoint, MeasureError>,
+        told: impl FnMut(usize, usize, &SweptPoint, Result<&MeasuredPoint, &str>),
     ) -> Result<Vec<SweptPoint>, MeasureError> {
-        let mut points = self.points();
-        let all = points.len() * self.rounds;
-        let (mut done, mut failed) = (0, Vec::new());
-        for _ in 0..self.rounds {
-            for point in &mut points {
-                match measure(&point.point) {
-                    Ok(found) => {
-                        point.rounds.push(found);
-                        failed.clear();
-                    }
-                    Err(error @ (MeasureError::Stopped | MeasureError::Start { .. })) => return Err(error),
-                    Err(error) => {
-                        point.failures.push(error.to_string());
-                        failed.push(error);
-                    }
+        in_rounds(self.points(), self.rounds, measure, told)
+    }
+}
+
+/// Measures points round by round, as [`Sweep::run`] says.
+pub(super) fn in_rounds(
+    mut points: Vec<SweptPoint>,
+    rounds: usize,
+    mut measure: impl FnMut(&LinkPoint) -> Result<MeasuredPoint, MeasureError>,
+    mut told: impl FnMut(usize, usize, &SweptPoint, Result<&MeasuredPoint, &str>),
+) -> Result<Vec<SweptPoint>, MeasureError> {
+    let all = points.len() * rounds;
+    let (mut done, mut failed) = (0, Vec::new());
+    for _ in 0..rounds {
+        for point in &mut points {
+            match measure(&point.point) {
+                Ok(found) => {
+                    point.rounds.push(found);
+                    failed.clear();
                 }
-                // The first of them says most.
-                if failed.len() >= FAILURES_IN_A_ROW {
-                    return Err(failed.swap_remove(0));
+                Err(error @ (MeasureError::Stopped | MeasureError::Start { .. })) => return Err(error),
+                Err(error) => {
+                    point.failures.push(error.to_string());
+                    failed.push(error);
                 }
-                done += 1;
-                let outcome = match (failed.is_empty(), point.rounds.last()) {
-                    (true, Some(measured)) => Ok(measured),
-                    _ => Err(point.failures.last().map_or("", String::as_str)),
-                };
-                told(done, all, point, outcome);
             }
+            // The first of them says most.
+            if failed.len() >= FAILURES_IN_A_ROW {
+                return Err(failed.swap_remove(0));
+            }
+            done += 1;
+            let outcome = match (failed.is_empty(), point.rounds.last()) {
+                (true, Some(measured)) => Ok(measured),
+                _ => Err(point.failures.last().map_or("", String::as_str)),
+            };
+            told(done, all, point, outcome);
         }
-        match failed.is_empty() || points.iter().any(|point| !point.rounds.is_empty()) {
-            true => Ok(points),
-            false => Err(failed.swap_remove(0)),
-        }
+    }
+    match failed.is_empty() || points.iter().any(|point| !point.rounds.is_empty()) {
+        true => Ok(points),
+        false => Err(failed.swap_remove(0)),
     }
 }
 

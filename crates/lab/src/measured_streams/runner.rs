@@ -2,7 +2,7 @@
 
 use super::programs::{ReceiverSettings, StreamPrograms, streams};
 use super::{MeasuredStreams, StreamPoint, StreamThreads, reports};
-use crate::measured_link::program::{PATIENCE, Program};
+use crate::measured_link::program::{PATIENCE, Program, nanoseconds};
 use crate::measured_link::reports::{json, wrong};
 use crate::measured_link::{MeasureError, ProcessorAccount};
 use crate::remote_host::sender_host;
@@ -135,10 +135,6 @@ fn is_refused(sent: &Path) -> bool {
 /// Packets that found the queue of a core full, of the whole host; 0 if the kernel does not tell, and what is missing stays unlocated.
 fn backlog_drops() -> u64 {
     KernelCounters::read().map_or(0, |counters| counters.backlog_drops)
-}
-
-fn nanoseconds(time: Duration) -> String {
-    format!("{}ns", time.as_nanos())
 }
 
 #[cfg(test)]

@@ -119,15 +119,14 @@ impl TwoHosts {
         Ok(Self(Place::Namespaces(Link::lay(mtu)?)))
     }
 
-    /// Gives the link between two namespaces another MTU, in bytes; that of loopback, or of another host, stays as it is, and false comes
-    /// back.
+    /// Gives the link between two namespaces another MTU, in bytes; that of loopback, or of another host, stays as it is.
     ///
     /// # Errors
     /// If `ip` fails.
-    pub fn set_mtu(&self, mtu: u32) -> Result<bool, TwoHostsError> {
+    pub(crate) fn set_mtu(&self, mtu: u32) -> Result<(), TwoHostsError> {
         match &self.0 {
-            Place::Namespaces(link) => link.set_mtu(mtu).map(|()| true),
-            Place::Loopback | Place::Other(_) => Ok(false),
+            Place::Namespaces(link) => link.set_mtu(mtu),
+            Place::Loopback | Place::Other(_) => Ok(()),
         }
     }
 

@@ -1,10 +1,10 @@
 //! What a series says, in sentences.
 
 use evforge_core::quantity::grouped;
-use evforge_lab::measured_link::{MeasuredPoint, SeriesPoint};
+use evforge_lab::measured_link::{MeasuredPoint, SweptPoint};
 
 /// Of each way to send: what the MTU and both directions do to it, and when packets were lost.
-pub(super) fn all(points: &[SeriesPoint]) -> Vec<String> {
+pub(super) fn all(points: &[SweptPoint]) -> Vec<String> {
     let mut findings = Vec::new();
     findings.extend(fastest(points));
     findings.extend(first_second(points));
@@ -13,30 +13,32 @@ pub(super) fn all(points: &[SeriesPoint]) -> Vec<String> {
         for failure in &point.failures {
             findings.push(format!(
                 "Not measured: {}, MTU {}, buffer {}: {failure}",
-                point.point.method, point.mtu, point.buffer
+                point.point.method,
+                mtu(point),
+                point.buffer
             ));
         }
     }
     findings
 }
 
-fn median(mut values: Vec<f64>) -> Option<f64> {
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied()
+fn mtu(point: &SweptPoint) -> u32 {
+    point.point.mtu.unwrap_or_default()
 }
 
 /// The fastest point of each method and MTU, one way.
-fn fastest(points: &[SeriesPoint]) -> Vec<String> {
-    let speed =
-        |point: &SeriesPoint| median(point.rounds.iter().map(|round| round.bits_per_second / 1e6).collect());
+fn fastest(points: &[SweptPoint]) -> Vec<String> {
+    let speed = |point: &SweptPoint| {
+        point.spread(|round| Some(round.bits_per_second / 1e6)).map(|[_, median, _]| median)
+    };
     let mut said: Vec<(String, u32, f64, String)> = Vec::new();
     for point in points.iter().filter(|point| !point.point.both_directions) {
         let Some(speed) = speed(point) else { continue };
         let method = point.point.method.to_string();
-        match said.iter_mut().find(|(known, mtu, ..)| *known == method && *mtu == point.mtu) {
+        match said.iter_mut().find(|(known, mtu, ..)| *known == method && *mtu == self::mtu(point)) {
             Some(known) if known.2 >= speed => {}
             Some(known) => (known.2, known.3) = (speed, point.buffer.clone()),
-            None => said.push((method, point.mtu, speed, point.buffer.clone())),
+            None => said.push((method, mtu(point), speed, point.buffer.clone())),
         }
     }
     said.iter()
@@ -47,8 +49,8 @@ fn fastest(points: &[SeriesPoint]) -> Vec<String> {
 }
 
 /// Whether packets are lost in the first second, later, or both.
-fn first_second(points: &[SeriesPoint]) -> Option<String> {
-    let rounds = points.iter().filter(|point| point.point.method.can_lose()).flat_map(SeriesPoint::measured);
+fn first_second(points: &[SweptPoint]) -> Option<String> {
+    let rounds = points.iter().filter(|point| point.point.method.can_lose()).flat_map(SweptPoint::measured);
     let (mut first, mut later, mut seen) = (0_u64, 0_u64, 0);
     for second in rounds.filter_map(|round: &MeasuredPoint| round.first_second) {
         (first, later, seen) = (first + second.lost, later + second.later_lost, seen + 1);
@@ -65,8 +67,8 @@ fn first_second(points: &[SeriesPoint]) -> Option<String> {
 }
 
 /// Buffers that the kernel did not give.
-fn buffers_not_granted(points: &[SeriesPoint]) -> Option<String> {
-    let is_short = |point: &&SeriesPoint| {
+fn buffers_not_granted(points: &[SweptPoint]) -> Option<String> {
+    let is_short = |point: &&SweptPoint| {
         point.measured().any(|round| round.granted_buffer.is_some_and(|granted| granted < point.point.buffer))
     };
     let mut short: Vec<&str> = points.iter().filter(is_short).map(|point| point.buffer.as_str()).collect();

@@ -15,7 +15,7 @@ use crate::plot::{Axis, Line, Plot};
 use crate::session::Session;
 use crate::table::{Cell, Table};
 use evforge_core::quantity::grouped;
-use evforge_lab::measured_link::{BufferSeries, MeasuredPoint, SeriesPoint};
+use evforge_lab::measured_link::{BufferSeries, MeasuredPoint, SweptPoint};
 use evforge_lab::two_hosts::TwoHosts;
 
 /// The points of a series as a result.
@@ -26,7 +26,7 @@ pub fn result(
     session: Session,
     hosts: &TwoHosts,
     series: &BufferSeries,
-    points: &[SeriesPoint],
+    points: &[SweptPoint],
 ) -> Result<Measurement, MeasureError> {
     let list = |values: Vec<String>| values.join(", ");
     let method =
@@ -40,7 +40,7 @@ pub fn result(
     let table = table::points(points);
     let mut result = session.end(verdict(points));
     result.findings = findings::all(points);
-    let rounds = points.iter().flat_map(SeriesPoint::measured);
+    let rounds = points.iter().flat_map(SweptPoint::measured);
     result.findings.extend(lost_by_location(rounds.map(|round| &round.locations)));
     result.limits = hosts.cannot_show().into_iter().map(str::to_owned).collect();
     result.limits.push(
@@ -56,8 +56,8 @@ pub fn result(
 }
 
 /// Good if every packet is accounted for.
-fn verdict(points: &[SeriesPoint]) -> Verdict {
-    let rounds = || points.iter().flat_map(SeriesPoint::measured);
+fn verdict(points: &[SweptPoint]) -> Verdict {
+    let rounds = || points.iter().flat_map(SweptPoint::measured);
     let is_accounted = |round: &MeasuredPoint| {
         round.sent > 0 && round.sent + round.duplicated == round.received + round.lost
     };

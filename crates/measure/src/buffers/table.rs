@@ -1,10 +1,10 @@
 //! The table of a series.
 
 use crate::table::{Cell, Column, Table};
-use evforge_lab::measured_link::{CoreShares, FirstSecondPoint, MeasuredPoint, SeriesPoint};
+use evforge_lab::measured_link::{CoreShares, FirstSecondPoint, MeasuredPoint, SweptPoint};
 
 /// A row for each point and direction.
-pub(super) fn points(points: &[SeriesPoint]) -> Table {
+pub(super) fn points(points: &[SweptPoint]) -> Table {
     let share = |name: &str, title: &str| Column::measured(name, title, "%").decimals(0);
     let columns = vec![
         Column::key("mtu", "MTU", "B").decimals(0),
@@ -40,7 +40,7 @@ pub(super) fn points(points: &[SeriesPoint]) -> Table {
     table
 }
 
-fn row(point: &SeriesPoint, direction: &str, rounds: &[&MeasuredPoint]) -> Vec<Cell> {
+fn row(point: &SweptPoint, direction: &str, rounds: &[&MeasuredPoint]) -> Vec<Cell> {
     let over_rounds = |figure: &dyn Fn(&MeasuredPoint) -> Option<f64>| {
         Cell::measured(&rounds.iter().copied().filter_map(figure).collect::<Vec<f64>>())
     };
@@ -62,7 +62,7 @@ fn row(point: &SeriesPoint, direction: &str, rounds: &[&MeasuredPoint]) -> Vec<C
     let count = |of: fn(&MeasuredPoint) -> u64| rounds.iter().copied().map(of).sum::<u64>();
     let retransmitted: Vec<u64> = rounds.iter().filter_map(|round| round.retransmitted).collect();
     vec![
-        Cell::Number(f64::from(point.mtu)),
+        point.point.mtu.map_or(Cell::Missing, |mtu| Cell::Number(mtu.into())),
         Cell::text(point.point.method.name()),
         Cell::text(&point.buffer),
         Cell::Number(point.point.buffer as f64 / 1e3),

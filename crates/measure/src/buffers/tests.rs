@@ -40,13 +40,7 @@ fn measured(point: &LinkPoint) -> MeasuredPoint {
 }
 
 fn made(measure: impl Fn(&LinkPoint) -> MeasuredPoint) -> Measurement {
-    let points = series()
-        .run::<evforge_lab::measured_link::MeasureError>(
-            |_| Ok(()),
-            |point| Ok(measure(point)),
-            |_, _, _, _| {},
-        )
-        .expect("figures");
+    let points = series().run(|point| Ok(measure(point)), |_, _, _, _| {}).expect("figures");
     let session = Session::without_host("buffers", "Buffers", &["evforge".to_owned()]);
     let result = result(session, &TwoHosts::on_loopback(), &series(), &points).expect("a result");
     result.check().expect("sound");
