@@ -57,10 +57,11 @@ impl Shared {
             Some((_, bins)) => SpectrumBins::steps(*bins),
             None => SpectrumBins::new(&options.pulses, options.time_of_flight_bin_ns),
         };
+        let has_events = options.counts_events && options.content.is_none();
         let nanoseconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
         Self {
             bins,
-            pictured: Pictured::new(options.pictures(), &options.geometry, bins, options.content.is_none()),
+            pictured: Pictured::new(options.pictures(), &options.geometry, bins, has_events),
             board: Arc::default(),
             instance: format!("{:x}-{:x}", nanoseconds, std::process::id()),
             started_ms: unix_ms(),

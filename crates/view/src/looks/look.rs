@@ -30,13 +30,13 @@ pub(crate) enum Window {
 
 /// Which events are looked at, by their vetoes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub(crate) enum Vetoed {
+pub(crate) enum ByVeto {
     All,
     Accepted,
     Vetoed,
 }
 
-impl Vetoed {
+impl ByVeto {
     /// Whether an event with these marks belongs to it.
     #[inline]
     pub(crate) fn has(self, marks: u8) -> bool {
@@ -56,7 +56,7 @@ pub(crate) struct Selection {
     pub(crate) slice_ns: Option<[u32; 2]>,
     pub(crate) window: Window,
     pub(crate) bins: TimeBins,
-    pub(crate) vetoed: Vetoed,
+    pub(crate) vetoed: ByVeto,
     pub(crate) regions: Vec<Region>,
 }
 
@@ -112,9 +112,9 @@ impl Look {
         }
         let window = window.map_or(Ok(Window::All), checked_window)?;
         let vetoed = match vetoed.as_deref() {
-            None | Some("all") => Vetoed::All,
-            Some("accepted") => Vetoed::Accepted,
-            Some("vetoed") => Vetoed::Vetoed,
+            None | Some("all") => ByVeto::All,
+            Some("accepted") => ByVeto::Accepted,
+            Some("vetoed") => ByVeto::Vetoed,
             Some(other) => {
                 return Err(format!("vetoed: found {other:?}, expected \"all\", \"accepted\" or \"vetoed\""));
             }

@@ -30,7 +30,9 @@ impl Region {
                 "name: found {letters} characters, expected 1 to {LONGEST_NAME} that can be read"
             ));
         }
-        if let Some(point) = points.iter().flatten().find(|value| !(value.abs() <= FARTHEST)) {
+        if let Some(point) =
+            points.iter().flatten().find(|value| !value.is_finite() || value.abs() > FARTHEST)
+        {
             return Err(format!("points: found {point}, expected pixels of the picture"));
         }
         let corners = match (&*shape, &points[..]) {
