@@ -1,15 +1,12 @@
 //! A look that has been checked.
 
+use super::limits::{MOST_POINTS, MOST_REGIONS};
 use super::pictured::Pictured;
 use super::region::Region;
 use super::wanted::{LookWanted, WindowWanted};
 use crate::spectrum::{MOST_BINS, TimeBins};
 use serde::Serialize;
 
-/// Most regions of a look: a pixel has a bit for each.
-pub(crate) const MOST_REGIONS: usize = 16;
-/// Most columns and rows that can be asked for.
-pub(crate) const MOST_POINTS: u32 = 4096;
 /// Columns and rows if nothing is said.
 const POINTS: u32 = 1024;
 /// Fewest columns and rows that can be asked for.

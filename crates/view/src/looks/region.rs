@@ -1,10 +1,9 @@
 //! Which pixels of a picture a region has.
 
+use super::limits::MOST_CORNERS;
 use super::wanted::RegionWanted;
 use serde::Serialize;
 
-/// Most corners of a polygon.
-pub(crate) const MOST_CORNERS: usize = 64;
 /// Longest name, in characters.
 const LONGEST_NAME: usize = 40;
 /// Corners lie no further outside than so many pixels.
