@@ -6,7 +6,7 @@ use crate::measured_formation::{
     Destination, FormationLoad, FormationPoint, FormationRunner, ReadyRun, Watch,
 };
 use crate::measured_link::{MeasureError, MeasuredPoint, ThreadTimes};
-use crate::page_client::PageClient;
+use crate::page_client::{PageClient, Wants};
 use std::time::Duration;
 
 /// What was measured of a run.
@@ -139,6 +139,10 @@ impl<'a> ObserverRunner<'a> {
     fn options(&self, observer: Observer) -> Vec<String> {
         let counters = format!("receive.loss_counters=\"{}\"", observer.loss_counters());
         let mut options = vec!["--set".to_owned(), counters];
+        if observer.wants() == Wants::Regions {
+            // Twice as often as it is by default.
+            options.extend(["--set".to_owned(), "outputs.view.interval=\"100ms\"".to_owned()]);
+        }
         if observer == Observer::Monitor {
             options
                 .extend(["--monitor".to_owned(), self.0.folder.join("monitor.json").display().to_string()]);
