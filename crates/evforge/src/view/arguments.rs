@@ -82,7 +82,7 @@ impl ViewArguments {
         Ok(self.config.as_ref().map(read).transpose()?)
     }
 
-    /// The train of pulses: as the command line says, else as configured, else with this period in nanoseconds.
+    /// The train of pulses: as the command line says, else as configured, else with this period in nanoseconds, else as stated.
     ///
     /// # Errors
     /// If the frequency is so low that times of flight would be too long.
@@ -90,6 +90,7 @@ impl ViewArguments {
         &self,
         config: Option<&Config>,
         period_ns: Option<u64>,
+        stated: Option<PulseTrain>,
     ) -> Result<(PulseTrain, &'static str), CommandError> {
         let train = |millihertz: u64| {
             (millihertz >= 500).then(|| PulseTrain::from_millihertz(millihertz, 0)).flatten()
@@ -103,9 +104,12 @@ impl ViewArguments {
         }
         // The nearest whole number of millihertz: pulses come in whole nanoseconds.
         let measured = period_ns.filter(|&ns| ns > 0).map(|ns| (1e12 / ns as f64).round() as u64);
-        match measured.and_then(train) {
-            Some(train) => Ok((train, "as the pulses come")),
-            None => Ok((PulseTrain::ess(), "14 Hz, as nothing says another rate: --pulse-rate does")),
+        match (measured.and_then(train), stated) {
+            (Some(train), _) => Ok((train, "as they come")),
+            (None, Some(stated)) => Ok((stated, "as the configuration in the file states")),
+            (None, None) => {
+                Ok((PulseTrain::ess(), "of 14 Hz, as nothing says another rate (--pulse-rate does)"))
+            }
         }
     }
 }

@@ -9,6 +9,7 @@ use evforge_config::Config;
 use evforge_core::batch_filler::BatchFiller;
 use evforge_core::counter::CounterSnapshot;
 use evforge_core::event::EventBatch;
+use evforge_core::pulse::PulseTrain;
 use evforge_stream::nexus::{EventFollower, FileState, place_pixels};
 use serde_json::Map;
 use std::path::Path;
@@ -90,7 +91,8 @@ fn shown(
     let content = follower.content();
     let placed =
         place_pixels(content, known, some_ids).map_err(|why| format!("{}: {why}", path.display()))?;
-    let (train, of_pulses) = arguments.train(config, content.period_ns)?;
+    let stated = content.configuration.as_deref().and_then(stated_pulses);
+    let (train, of_pulses) = arguments.train(config, content.period_ns, stated)?;
     let of_file = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let name = config.map(|config| config.name.clone()).or_else(|| content.instrument.clone());
     let title = name.map_or_else(|| of_file.clone(), |name| format!("{name}: {of_file}"));
@@ -101,6 +103,12 @@ fn shown(
     let shown = Shown { title, geometry: placed.geometry, monitors: placed.monitors, train };
     follower.set_pixels(placed.rules);
     Ok((shown, notes))
+}
+
+/// The pulses that the configuration in a file of ours states: this table, and nothing else of it, is taken from a file.
+fn stated_pulses(text: &str) -> Option<PulseTrain> {
+    let mut table: toml::Table = text.parse().ok()?;
+    table.remove("pulses").map_or(Some(PulseTrain::default()), |pulses| pulses.try_into().ok())
 }
 
 fn source_state(follower: &EventFollower, state: &FileState) -> SourceState {

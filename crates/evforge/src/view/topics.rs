@@ -43,7 +43,7 @@ pub(super) fn view_topics(
     let others = (monitors.is_empty() && !arguments.monitors.is_empty()).then(|| geometry.pixel_count() + 1);
     let pixels = MonitorPixels::new(&monitors, others);
     monitors.extend(others.map(all_monitors));
-    let (train, of_pulses) = arguments.train(Some(config), None)?;
+    let (train, of_pulses) = arguments.train(Some(config), None, None)?;
     let topics = topics(arguments);
     let until = if arguments.until_end { Until::Present } else { Until::Forever };
     let begin = arguments.begin.place(Begin::Newest);

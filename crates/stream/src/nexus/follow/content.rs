@@ -16,6 +16,9 @@ const MOST_PIXELS: usize = 1 << 25;
 pub struct FileContent {
     /// The name of the instrument, or the title.
     pub instrument: Option<String>,
+    /// The configuration of the run as text, where evforge wrote the file. It names files, and may name libraries: nobody should load
+    /// what a file of data says.
+    pub configuration: Option<String>,
     /// Detectors that number their pixels.
     pub detectors: Vec<DetectorIds>,
     /// Beam monitors.
@@ -97,6 +100,7 @@ impl FileContent {
         let mut content = Self {
             instrument: text(&format!("/{entry}/instrument/name"))
                 .or_else(|| text(&format!("/{entry}/title"))),
+            configuration: text(&format!("/{entry}/configuration/toml")),
             detectors,
             monitors,
             groups,
