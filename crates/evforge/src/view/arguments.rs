@@ -20,23 +20,23 @@ pub(crate) struct ViewArguments {
     /// NeXus file with events, complete or still written
     #[arg(value_name = "FILE", required_unless_present = "kafka", conflicts_with = "kafka")]
     pub(super) file: Option<PathBuf>,
-    /// Show topics of these brokers instead: HOST, HOST:PORT, or several with commas; those of --brokers unless given
+    /// Show topics of these brokers instead; of those of --brokers unless given
     #[arg(long, value_name = "BROKERS", num_args = 0..=1, requires = "events")]
     pub(super) kafka: Option<Option<Brokers>>,
     /// Topic of events (ev44, ev42); repeatable
     #[arg(long, value_name = "TOPIC", requires = "kafka")]
     pub(super) events: Vec<String>,
     /// Topic of beam monitors (ev44, da00, hs01); repeatable
-    #[arg(long, value_name = "TOPIC", requires = "kafka")]
+    #[arg(long, value_name = "TOPIC", requires = "kafka", help_heading = "Topics")]
     pub(super) monitors: Vec<String>,
     /// Topic of values (f144, f142, pu00); repeatable
-    #[arg(long, value_name = "TOPIC", requires = "kafka")]
+    #[arg(long, value_name = "TOPIC", requires = "kafka", help_heading = "Topics")]
     pub(super) logs: Vec<String>,
     #[command(flatten)]
     pub(super) client: ClientArguments,
     #[command(flatten)]
     pub(super) begin: BeginArguments,
-    /// Configuration of the instrument: its pixels, monitors, places and pulses; else what the file says
+    /// Configuration of the instrument; a file says itself what is needed most
     #[arg(long, short = 'f', env = "EVFORGE_CONFIG", value_name = "FILE")]
     pub(super) config: Option<PathBuf>,
     /// Override a key of the configuration; repeatable
@@ -57,7 +57,7 @@ pub(crate) struct ViewArguments {
         help_heading = "Page"
     )]
     pub(super) view_names: Vec<String>,
-    /// End when the file is complete and shown, or with the last message that is there now, instead of serving on
+    /// End with what is there, or with the end of a file that grows, instead of serving on
     #[arg(long)]
     pub(super) until_end: bool,
     /// End after this time (60, 90s, 2h)
