@@ -39,7 +39,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         "view",
         &[
             "evforge view run.nxs --for 60",
-            "evforge view --kafka --events freia_detector --config configs/freia.toml --for 60",
+            "evforge view --kafka --events freia_detector --config configs/freia.toml --since 10min --for 60",
         ],
     ),
     ("ctl state", &["evforge ctl state", "evforge ctl state --url http://127.0.0.1:8080 --json"]),

@@ -24,13 +24,13 @@ pub(crate) struct ViewArguments {
     #[arg(long, value_name = "BROKERS", num_args = 0..=1, requires = "events")]
     pub(super) kafka: Option<Option<Brokers>>,
     /// Topic of events (ev44, ev42); repeatable
-    #[arg(long, value_name = "TOPIC", requires = "kafka")]
+    #[arg(long, value_name = "TOPIC", conflicts_with = "file")]
     pub(super) events: Vec<String>,
     /// Topic of beam monitors (ev44, da00, hs01); repeatable
-    #[arg(long, value_name = "TOPIC", requires = "kafka", help_heading = "Topics")]
+    #[arg(long, value_name = "TOPIC", conflicts_with = "file", help_heading = "Topics")]
     pub(super) monitors: Vec<String>,
     /// Topic of values (f144, f142, pu00); repeatable
-    #[arg(long, value_name = "TOPIC", requires = "kafka", help_heading = "Topics")]
+    #[arg(long, value_name = "TOPIC", conflicts_with = "file", help_heading = "Topics")]
     pub(super) logs: Vec<String>,
     #[command(flatten)]
     pub(super) client: ClientArguments,

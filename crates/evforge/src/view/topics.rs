@@ -78,7 +78,9 @@ pub(super) fn view_topics(
     let mut more = Map::new();
     more.insert("refused".to_owned(), refused_json(source.refused()));
     more.insert("values".to_owned(), json!(source.notes()));
-    let report = Report { input, state: last, more, is_to_the_end: true };
+    // As of a live run: one to which nothing came is of no use, one without an event may be.
+    let is_to_the_end = is_at_the_end || source.counters().messages_read == 0;
+    let report = Report { input, state: last, more, is_to_the_end };
     Ok(report.tell(arguments))
 }
 

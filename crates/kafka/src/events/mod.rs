@@ -12,10 +12,12 @@ mod counters;
 mod monitors;
 mod notes;
 mod sources;
+mod topic;
 
 pub use counters::EventTopicCounters;
 pub use monitors::MonitorPixels;
 pub use notes::{Note, SourceNotes};
+pub use topic::{TopicRole, TopicUse};
 
 use crate::client::{ClientError, ClientSettings, Complaint};
 use crate::tools::{Begin, Next, Record, TopicReader, Until};
@@ -29,26 +31,6 @@ use std::time::{Duration, Instant};
 /// How often it is asked how far the topics are, and how long an answer may take.
 const LAG_EVERY: Duration = Duration::from_secs(3);
 const LAG_WITHIN: Duration = Duration::from_millis(500);
-
-/// What a topic is read for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TopicRole {
-    /// Events of detectors, and whatever travels with them.
-    Events,
-    /// Events and histograms of beam monitors.
-    Monitors,
-    /// Values of logs.
-    Logs,
-}
-
-/// A topic to read.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TopicUse {
-    /// Its name.
-    pub name: String,
-    /// What it is read for.
-    pub role: TopicRole,
-}
 
 /// How reading went on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

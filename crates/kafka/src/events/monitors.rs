@@ -1,6 +1,6 @@
 //! The pixels of beam monitors: many send events without pixels.
 
-use super::TopicRole;
+use super::topic::TopicRole;
 use evforge_core::beam_monitor::BeamMonitorPlan;
 use evforge_core::event::PixelId;
 use std::ops::Range;

@@ -20,12 +20,13 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use evforge_core::batch_filler::BatchFiller;
+use evforge_core::feed::STALLED_AFTER;
 use hdf5_metno::file::OpenMode;
 
 use super::error::NexusError;
 use super::groups;
 use super::layout::{DEFINITION, DEFINITION_PATH, RECORDING, STATE_WRITING};
-use super::place::is_in_use;
+use super::place::is_held_by_others;
 use crate::storage::superblock::{SUPERBLOCK_LENGTH, Superblock};
 use crate::storage::text::read_text;
 use content::OWN_WRITER;
@@ -133,7 +134,11 @@ impl EventFollower {
     /// The largest and the smallest pixel id among events at the beginning and at the end of each group of a detector; none without
     /// events.
     pub fn some_ids(&mut self) -> Option<(i64, i64)> {
-        let of_detectors = self.groups.iter().zip(&self.content.groups).filter(|(_, of)| !of.is_of_monitor);
+        let of_detectors = self
+            .groups
+            .iter()
+            .zip(&self.content.groups)
+            .filter(|(group, of)| !of.is_of_monitor && group.fault.is_none());
         of_detectors
             .filter_map(|(group, _)| group.some_ids())
             .reduce(|(low, high), (other_low, other_high)| (low.min(other_low), high.max(other_high)))
@@ -156,7 +161,7 @@ impl EventFollower {
         }
         // First: what it has when nobody writes any more is all.
         let is_open = superblock_of(&self.handle).is_some_and(|superblock| superblock.is_marked_as_open());
-        let is_left = is_open && self.has_lock && is_in_use(&self.path).is_ok_and(|is_in_use| !is_in_use);
+        let is_left = is_open && self.has_lock && is_quiet(&self.handle) && !is_held_by_others(&self.handle);
         let is_final = !is_open || is_left;
         for group in self.groups.iter_mut().filter(|group| group.fault.is_none()) {
             if let Err(error) = group.refresh(is_final) {
@@ -227,6 +232,12 @@ impl EventFollower {
         });
         self.faults.iter().cloned().chain(self.groups.iter().filter_map(of_group)).chain(index).collect()
     }
+}
+
+/// True if nothing was written for a while: a writer of ours writes its ledger every second, whether events come or not.
+fn is_quiet(file: &std::fs::File) -> bool {
+    let written = file.metadata().and_then(|about| about.modified());
+    written.is_ok_and(|written| written.elapsed().is_ok_and(|quiet| quiet >= STALLED_AFTER))
 }
 
 /// The header of a file that can have one which says whether it is written; none of others.
