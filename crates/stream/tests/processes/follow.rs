@@ -1,6 +1,7 @@
 //! A file is followed while another process writes it, and after that was killed.
 #![allow(clippy::unwrap_used)]
 
+use std::process::Child;
 use std::time::{Duration, Instant};
 
 use evforge_core::batch_filler::BatchFiller;
@@ -10,12 +11,28 @@ use evforge_stream::nexus::{EventFollower, FileState};
 use crate::common::alone;
 use crate::kill::{SPACING, event, start_writer};
 
+/// A process that is killed at the latest when it is dropped.
+struct Killed(Child);
+
+impl Killed {
+    fn end(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl Drop for Killed {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
 #[test]
 fn events_are_followed_in_their_order_and_a_killed_writer_is_noticed() {
     let _alone = alone();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("growing.nxs");
-    let mut writer = start_writer(&path, 2, 0);
+    let mut writer = Killed(start_writer(&path, 2, 0));
     let end = Instant::now() + Duration::from_secs(60);
     while !path.exists() {
         std::thread::sleep(Duration::from_millis(5));
@@ -46,8 +63,7 @@ fn events_are_followed_in_their_order_and_a_killed_writer_is_noticed() {
         }
         // It grows while it is read: several commits have been seen. Nobody reads what the writer says, which holds it up some time.
         if !is_killed && follower.counters().events_shown > 300_000 {
-            writer.kill().unwrap();
-            writer.wait().unwrap();
+            writer.end();
             is_killed = true;
         }
         std::thread::sleep(Duration::from_millis(5));
