@@ -11,6 +11,7 @@
 //! | one UDP payload with its origin; many of them in one slab | [`packet`] |
 //! | what packets are read from, whatever the kind of file | [`packet_source`] |
 //! | events in columns, the unit that leaves a detector pipeline | [`event`] |
+//! | events from files and messages into batches | [`batch_filler`] |
 //! | all events of a run with their pulses, to compare runs | [`event_log`] |
 //! | pixel ids from coordinates and back | [`geometry`] |
 //! | where pixels, panels, source and beam monitors are | [`placement`] |
@@ -40,6 +41,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod batch_filler;
 pub mod beam_monitor;
 pub mod change;
 pub mod clock;

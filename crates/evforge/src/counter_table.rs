@@ -16,6 +16,7 @@ use evforge_detect::packet_gate::PacketCounters;
 use evforge_detect::sonde::SondeCounters;
 use evforge_detect::source_clocks::SourceClockCounters;
 use evforge_filewriter::job::WriterCounters;
+use evforge_kafka::events::EventTopicCounters;
 use evforge_kafka::packets::TopicCounters;
 use evforge_kafka::producer::{KafkaCounters, MessageOutletCounters};
 use evforge_lab::link::drop::DropCounters;
@@ -35,7 +36,7 @@ use evforge_net::xdp::XdpCounters;
 use evforge_outputs::csv::CsvCounters;
 use evforge_outputs::packet_tap::PacketTapCounters;
 use evforge_plugin::PluginCounters;
-use evforge_stream::nexus::NexusCounters;
+use evforge_stream::nexus::{FollowCounters, NexusCounters};
 use evforge_train::assembly::AssemblyCounters;
 use evforge_train::bridge::BridgeCounters;
 use evforge_train::file::TrainFileCounters;
@@ -104,6 +105,8 @@ pub fn counter_stages() -> Vec<Stage> {
         stage::<LogCounters>("What the program says", Some("log")),
         stage::<PacketTapCounters>("Raw packets for outputs", Some("packet_tap")),
         stage::<RefusedCounters>("Messages that are not read", NONE),
+        stage::<FollowCounters>("Showing a NeXus file", NONE),
+        stage::<EventTopicCounters>("Showing the events of topics", NONE),
         stage::<NexusCounters>("A NeXus file", OUTPUT),
         stage::<WriterCounters>("The file writer", NONE),
         stage::<KafkaCounters>("Messages for Apache Kafka", OUTPUT),

@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 
 /// The groups of commands, in the order of a first day with a detector.
 const GROUPS: [(&str, &[&str]); 6] = [
-    ("Events", &["demo", "run", "serve", "ctl", "write"]),
+    ("Events", &["demo", "run", "serve", "view", "ctl", "write"]),
     ("Captures", &["inspect", "record", "replay", "dump", "masks", "windows"]),
     ("Truth", &["simulate", "score", "accuracy", "overlay"]),
     ("Links", &["send", "receive", "drop", "train", "measure"]),
@@ -33,6 +33,13 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         &[
             "evforge serve configs/nmx.toml --view 127.0.0.1:8080 --nexus {run:6}.nxs",
             "evforge serve configs/freia.toml --start --record {instrument}-{run:6}.pcapng",
+        ],
+    ),
+    (
+        "view",
+        &[
+            "evforge view run.nxs --for 60",
+            "evforge view --kafka --events freia_detector --config configs/freia.toml --since 10min --for 60",
         ],
     ),
     ("ctl state", &["evforge ctl state", "evforge ctl state --url http://127.0.0.1:8080 --json"]),

@@ -67,6 +67,7 @@ mod simulate;
 mod simulated_electronics;
 mod status_line;
 mod train;
+mod view;
 mod windows;
 mod write;
 
@@ -108,6 +109,7 @@ impl Command {
             | Self::Simulate(_) => true,
             Self::Tune(_)
             | Self::Kafka(_)
+            | Self::View(_)
             | Self::Score(_)
             | Self::Accuracy(_)
             | Self::Overlay(_)
@@ -133,6 +135,8 @@ enum Command {
     Run(Box<run::RunArguments>),
     /// Stay up over runs: form events all the time, and write files while a run goes on
     Serve(Box<serve::ServeArguments>),
+    /// The live page of a file that is written or complete, or of Kafka topics
+    View(Box<view::ViewArguments>),
     /// Ask a run that goes on, and change it
     Ctl(ctl::CtlArguments),
     /// Compare events with the truth of a simulation: efficiency, ghosts, residuals
@@ -230,6 +234,7 @@ fn obey(registry: Registry) -> ExitCode {
         Command::Drop(arguments) => drop::drop_streams(&arguments),
         Command::Train(arguments) => train::trains(&arguments),
         Command::Kafka(arguments) => kafka::kafka(&arguments),
+        Command::View(arguments) => view::view(&arguments),
         Command::Write(arguments) => write::write(&arguments),
         Command::Inspect(arguments) => inspect::inspect(&arguments),
         Command::Dump(arguments) => dump::dump(&arguments),

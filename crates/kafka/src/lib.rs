@@ -5,6 +5,8 @@
 //! | how brokers are reached, and what is in the way if they are not | [`client`] |
 //! | the output `[outputs.kafka]` | [`producer`] |
 //! | raw packets to and from topics | [`packets`] |
+//! | the events of topics into batches, with what is missing | [`events`] |
+//! | what the numbers of a source's messages say | [`message_ids`] |
 //! | what people do with topics: list, read, replay, fill | [`tools`] |
 //!
 //! The messages themselves are those of `evforge_messages`. What consumers may rely on is in `docs/kafka.md`.
@@ -12,6 +14,8 @@
 #![forbid(unsafe_code)]
 
 pub mod client;
+pub mod events;
+pub mod message_ids;
 pub mod packets;
 pub mod producer;
 pub mod tools;

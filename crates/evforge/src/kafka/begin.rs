@@ -9,7 +9,7 @@ use evforge_net::clock::wall_clock_ns;
 /// The place to begin with.
 #[derive(Args)]
 #[group(id = "begin", multiple = false)]
-pub(super) struct BeginArguments {
+pub(crate) struct BeginArguments {
     /// Begin with the newest N messages of each partition
     #[arg(long, short = 'n', value_name = "NUMBER")]
     last: Option<u64>,
@@ -33,7 +33,7 @@ pub(crate) enum Since {
 
 impl BeginArguments {
     /// The place; `otherwise` if none was asked for.
-    pub(super) fn place(&self, otherwise: Begin) -> Begin {
+    pub(crate) fn place(&self, otherwise: Begin) -> Begin {
         match (self.last, self.oldest, self.offset, self.since) {
             (Some(count), ..) => Begin::Last(count),
             (_, true, ..) => Begin::Oldest,

@@ -49,7 +49,7 @@ pub(super) fn refused(counters: &RefusedCounters) -> String {
 }
 
 /// The same for programs.
-pub(super) fn refused_json(counters: &RefusedCounters) -> Value {
+pub(crate) fn refused_json(counters: &RefusedCounters) -> Value {
     let reasons = evforge_messages::RefusedReason::ALL.iter();
     reasons
         .map(|reason| (reason.name().to_owned(), json!(counters.of(*reason))))

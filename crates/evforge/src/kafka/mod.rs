@@ -2,7 +2,7 @@
 
 pub(crate) mod begin;
 pub(crate) mod client;
-mod ending;
+pub(crate) mod ending;
 mod forward;
 mod replay;
 mod tail;

@@ -9,3 +9,4 @@ mod events;
 mod measured;
 mod packets;
 mod train_summaries;
+mod view;

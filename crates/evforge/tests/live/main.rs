@@ -18,3 +18,4 @@ mod train;
 mod train_layers;
 mod train_page;
 mod train_receive;
+mod view_file;

@@ -66,6 +66,8 @@ fn companion(example: &str) -> (&'static str, &'static str) {
         ("", "(sleep 1; evforge drop send --streams 4 --rate 1kpps --blocks 1 --quiet) &")
     } else if is_of("train send") {
         ("evforge train receive --senders 2 --stride 0 --quiet & sleep 1", "")
+    } else if is_of("view") {
+        ("mv killed.nxs run.nxs 2>/dev/null;", "")
     } else if is_of("train repair") {
         ("mkdir -p data/r0012;", "")
     } else if is_of("train receive") {
@@ -133,7 +135,7 @@ fn run(example: &str, made: &Path, broker: Option<&Broker>) -> Result<(), String
          kill $(jobs -p) 2>/dev/null\nexit $status",
         quoted(example)
     );
-    let is_kafka = ["evforge kafka ", "--input-kafka", "evforge write --config"]
+    let is_kafka = ["evforge kafka ", "--input-kafka", "evforge write --config", "evforge view --kafka"]
         .iter()
         .any(|part| example.contains(part));
     let (mut shell, brokers) = match broker.filter(|_| is_kafka) {

@@ -1,7 +1,7 @@
 //! Sources that number their messages: what is missing, and when they were silent.
 
-use super::message_ids::{Arrival, Gap, MessageIds};
 use super::pulse_line::PulseLine;
+use evforge_kafka::message_ids::{Arrival, Gap, MessageIds};
 use serde::{Deserialize, Serialize};
 
 /// A source without messages for so long is said to be silent, if others of its topic had pulses meanwhile.

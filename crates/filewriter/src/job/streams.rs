@@ -1,12 +1,12 @@
 //! The streams of a file: a module and one of its sources, and what became of their messages.
 
 use super::counters::WriterCounters;
-use super::message_ids::Arrival;
 use super::routes::Routes;
 use super::sources::NumberedSource;
 use super::window::{SourceWindow, Verdict, Window};
 use crate::file::{Columns, GapRow, OpenModule, SourceRow};
 use crate::modules::{SkipReason, WindowRule};
+use evforge_kafka::message_ids::Arrival;
 use evforge_messages::{Message, Schema, decode};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap, HashSet};

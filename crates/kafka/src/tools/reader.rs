@@ -75,6 +75,8 @@ struct Partition {
     has_caught_up: bool,
     /// The first number that is not read any more.
     end: Option<i64>,
+    /// The number behind that of the newest message that was read, or where reading begins.
+    position: i64,
 }
 
 impl Partition {
@@ -85,6 +87,7 @@ impl Partition {
 
 /// Reads a topic.
 pub struct TopicReader {
+    topic: String,
     // The queues hold it as well.
     consumer: Arc<BaseConsumer<Witness>>,
     partitions: Vec<Partition>,
@@ -165,9 +168,24 @@ impl TopicReader {
             })?;
             let end = (until == Until::Present).then_some(high);
             let has_caught_up = first >= high;
-            partitions.push(Partition { number, low, high, queue, head: None, has_caught_up, end });
+            let position = first;
+            partitions.push(Partition { number, low, high, queue, head: None, has_caught_up, end, position });
         }
-        Ok(Self { consumer, partitions, waiting_since: None })
+        Ok(Self { topic: topic.to_owned(), consumer, partitions, waiting_since: None })
+    }
+
+    /// How many messages of the topic have not been read, if the brokers say so within this time for each partition.
+    pub fn behind(&self, within: Duration) -> Option<u64> {
+        let of_partition = |partition: &Partition| {
+            let (_, high) = self.consumer.fetch_watermarks(&self.topic, partition.number, within).ok()?;
+            let waits = i64::from(partition.head.is_some());
+            u64::try_from(high.saturating_sub(partition.position).saturating_add(waits).max(0)).ok()
+        };
+        // The first one that does not answer is enough.
+        self.partitions
+            .iter()
+            .map(of_partition)
+            .try_fold(0, |sum: u64, behind| Some(sum.saturating_add(behind?)))
     }
 
     /// Number, lowest and highest offset of each partition when reading began; the highest is that of the next message.
@@ -247,6 +265,7 @@ impl Partition {
                 Some(end) if message.offset() >= end => self.has_caught_up = true,
                 _ => {
                     self.has_caught_up |= self.end.is_none() && message.offset() + 1 >= self.high;
+                    self.position = message.offset() + 1;
                     self.head = Some(message.detach());
                 }
             },

@@ -5,6 +5,7 @@
 //! |---|---|
 //! | write the events of a run | [`NexusOutput`], from [`NexusOptions`] |
 //! | write a single file, and decide when it is committed | [`NexusWriter`] |
+//! | follow the events of a file while it grows | [`EventFollower`] |
 //! | know whether a killed writer left a file, and repair it | [`needs_recovery`], [`recover`] |
 //! | hold the name of a file before there is one | [`Reservation`] |
 //! | read the events of a file, pulse by pulse | [`EventReader`] |
@@ -197,9 +198,12 @@ mod column;
 mod counters;
 mod detector_groups;
 mod error;
+mod event_arrays;
 mod event_column;
 mod event_group;
 mod event_reader;
+mod follow;
+mod groups;
 mod kept;
 mod layout;
 mod live_table;
@@ -227,6 +231,10 @@ pub use crate::storage::space::{DiskSpace, FileSystemSpace, Shortage};
 pub use counters::NexusCounters;
 pub use error::{NexusError, saying};
 pub use event_reader::{EventReader, ReadPulse};
+pub use follow::{
+    DetectorIds, EventFollower, FileContent, FileState, FollowCounters, GroupContent, MonitorIds, PixelRule,
+    Placed, place_pixels,
+};
 pub use layout::{EventGroupName, event_group_names, static_bytes_at_most, write_static_part};
 pub use lock::{Lock, identity};
 pub use moment::iso_8601;

@@ -3,6 +3,7 @@
 mod bulk;
 #[path = "../common/mod.rs"]
 mod common;
+mod follow;
 mod layout;
 mod output;
 mod packed;

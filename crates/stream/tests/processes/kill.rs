@@ -16,17 +16,17 @@ use hdf5_metno::{File, OpenMode};
 
 const EVENTS: &str = "/entry/instrument/detector/detector_events";
 /// Time between the events of a child, in nanoseconds: 100 000 events per pulse of the test.
-const SPACING: u64 = 1_000;
+pub(crate) const SPACING: u64 = 1_000;
 
 /// The event number `index` of a child.
-fn event(index: u64) -> Event {
+pub(crate) fn event(index: u64) -> Event {
     Event { time_ns: index * SPACING, pixel_id: (index % 48) as u32 + 1 }
 }
 
 /// What a child is to do, in the variable `EVFORGE_TEST_WRITER`: path, compression (0, 1 or 2), bytes per file.
 const TASK: &str = "EVFORGE_TEST_WRITER";
 
-fn start_writer(path: &Path, compression: u64, limit: u64) -> Child {
+pub(crate) fn start_writer(path: &Path, compression: u64, limit: u64) -> Child {
     Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "kill::child_writer", "--nocapture", "--test-threads=1"])
         .env(TASK, format!("{}|{}|{limit}", path.display(), compression % 3))

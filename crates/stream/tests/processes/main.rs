@@ -5,6 +5,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod follow;
 mod full_disk;
 mod gone;
 mod kill;

@@ -1,0 +1,103 @@
+//! The page of a file: what it shows is what the events of the same run are, picture by picture.
+
+use crate::common::{PROGRAM, evforge, send_signal, wait_until, workspace};
+use crate::page_json::ask;
+use serde_json::Value;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+/// A page of a file; killed when it is dropped.
+struct ViewedFile {
+    child: Child,
+    page: String,
+}
+
+impl Drop for ViewedFile {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl ViewedFile {
+    fn start(file: &Path, further: &[&str]) -> Self {
+        let mut child = Command::new(PROGRAM)
+            .args(["view", "--view", "127.0.0.1:0"])
+            .arg(file)
+            .args(further)
+            .env_remove("EVFORGE_VIEW")
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the program starts");
+        let mut lines = BufReader::new(child.stderr.take().expect("piped")).lines().map_while(Result::ok);
+        let page =
+            lines.find_map(|line| line.split_once("live view at http://").map(|(_, page)| page.to_owned()));
+        std::thread::spawn(move || lines.for_each(drop));
+        Self { child, page: page.expect("the program says where its page is") }
+    }
+}
+
+/// Pixels of the events of a run, counted from 0.
+fn pixels(csv: &Path) -> Vec<usize> {
+    let text = std::fs::read_to_string(csv).expect("events");
+    let pixel =
+        |line: &str| line.split(',').nth(1).and_then(|pixel| pixel.parse::<usize>().ok()).expect("a pixel");
+    text.lines().skip(1).map(|line| pixel(line) - 1).collect()
+}
+
+#[test]
+fn a_file_is_shown_as_the_events_of_its_run_are() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name);
+    for (detector, [nx, ny, nz]) in [("sonde", [160, 160, 1]), ("multigrid", [12, 40, 20])] {
+        let (capture, events, file) = (path("a.pcapng"), path("a.csv"), path(&format!("{detector}.nxs")));
+        let config = workspace().join(format!("configs/{detector}.toml"));
+        let text = |path: &Path| path.to_str().expect("text").to_owned();
+        evforge(&["simulate", detector, "--pulses", "14", "--output", &text(&capture)]);
+        let outputs = ["--nexus", &text(&file), "--events", &text(&events), "--quiet"];
+        evforge(&[&["run", "--config", &text(&config), &text(&capture)], &outputs[..]].concat());
+        let pixels = pixels(&events);
+        assert!(pixels.len() > 1000, "{detector}: {}", pixels.len());
+        let report = path("view.json");
+        let viewed = ViewedFile::start(&file, &["--overwrite", "--report", &text(&report)]);
+        wait_until("the file is shown", || {
+            ask(&viewed.page, "/api/state.json")["feed"]["text"] == "Ended: the file is complete"
+        });
+        let state = ask(&viewed.page, "/api/state.json");
+        assert_eq!((&state["events"], &state["ledger"]["unaccounted"]), (&pixels.len().into(), &0.into()));
+        // Columns, rows and the places of a pixel in them: across, up.
+        type Place = fn(usize, [usize; 3]) -> [usize; 2];
+        let pictures: [(&str, [usize; 2], Place); 3] = [
+            ("xy", [nx, ny], |pixel, [nx, ny, _]| [pixel % nx, pixel / nx % ny]),
+            ("xz", [nx, nz], |pixel, [nx, ny, _]| [pixel % nx, pixel / (nx * ny)]),
+            ("yz", [ny, nz], |pixel, [nx, ny, _]| [pixel / nx % ny, pixel / (nx * ny)]),
+        ];
+        for (name, [columns, rows], place) in pictures.into_iter().take(if nz > 1 { 3 } else { 1 }) {
+            let picture = ask(&viewed.page, &format!("/api/image.json?picture={name}"));
+            let mut expected = vec![0_u64; columns * rows];
+            for &pixel in &pixels {
+                let [across, up] = place(pixel, [nx, ny, nz]);
+                expected[up * columns + across] += 1;
+            }
+            assert_eq!((&picture["nx"], &picture["ny"]), (&columns.into(), &rows.into()), "{name}");
+            let counts: Vec<u64> =
+                picture["counts"].as_array().expect("counts").iter().filter_map(Value::as_u64).collect();
+            assert!(counts == expected, "{detector}, {name}: the picture is not that of the events");
+        }
+        send_signal(viewed.child.id(), "INT");
+        wait_until("the report is written", || report.exists());
+        let report: Value = serde_json::from_slice(&std::fs::read(&report).expect("a report")).expect("JSON");
+        assert_eq!(
+            (&report["events"], &report["page"]["pictured"]),
+            (&pixels.len().into(), &pixels.len().into())
+        );
+        assert_eq!(report["status"], "whole and of use");
+        std::fs::remove_file(path("view.json")).expect("the report");
+    }
+    // A file without events that anybody could read is refused with its name.
+    let refused = Command::new(PROGRAM).arg("view").arg(path("a.csv")).output().expect("the program starts");
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(refused.status.code() == Some(1) && said.contains("a.csv"), "{said}");
+}

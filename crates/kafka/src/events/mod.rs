@@ -1,0 +1,259 @@
+//! The events of topics into batches, for whoever shows them: every message is used or counted by the reason why it is not, each
+//! once, and what is missing between the numbers of a source's messages is counted as lost.
+//!
+//! | messages | what is made of them |
+//! |---|---|
+//! | ev44, ev42 | events, each with its pulse; the same number and the same bytes twice is one message |
+//! | da00, hs00, hs01 | the sum of the signal, under the name of the source ([`SourceNotes`]) |
+//! | f142, f144, pu00 | the newest value ([`SourceNotes`]); pu00 share the numbers of the events |
+//! | others, and what cannot be read | counted by reason |
+
+mod counters;
+mod monitors;
+mod notes;
+mod sources;
+mod topic;
+
+pub use counters::EventTopicCounters;
+pub use monitors::MonitorPixels;
+pub use notes::{Note, SourceNotes};
+pub use topic::{TopicRole, TopicUse};
+
+use crate::client::{ClientError, ClientSettings, Complaint};
+use crate::tools::{Begin, Next, Record, TopicReader, Until};
+use evforge_core::batch_filler::BatchFiller;
+use evforge_core::event::{Event, PixelId};
+use evforge_core::ledger::SourceLedger;
+use evforge_messages::{Message, RefusedCounters};
+use sources::Sources;
+use std::time::{Duration, Instant};
+
+/// How often it is asked how far the topics are, and how long an answer may take.
+const LAG_EVERY: Duration = Duration::from_secs(3);
+const LAG_WITHIN: Duration = Duration::from_millis(500);
+
+/// How reading went on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Went {
+    /// There were messages.
+    On,
+    /// Nothing came in the time.
+    Idle,
+    /// All is read that was there at the beginning.
+    ToTheEnd,
+}
+
+/// Reads events from topics.
+pub struct EventTopics {
+    topics: Vec<OpenTopic>,
+    sources: Sources,
+    monitors: MonitorPixels,
+    counters: EventTopicCounters,
+    refused: RefusedCounters,
+    notes: SourceNotes,
+    first_refused: Option<String>,
+    asked: Option<Instant>,
+}
+
+struct OpenTopic {
+    role: TopicRole,
+    reader: TopicReader,
+    is_at_its_end: bool,
+}
+
+impl EventTopics {
+    /// Opens all topics.
+    ///
+    /// # Errors
+    /// As [`TopicReader::open`], for the first topic that cannot be read.
+    pub fn open(
+        settings: &ClientSettings,
+        topics: &[TopicUse],
+        (begin, until): (Begin, Until),
+        monitors: MonitorPixels,
+    ) -> Result<Self, ClientError> {
+        let open = |topic: &TopicUse| {
+            let reader = TopicReader::open(settings, &topic.name, begin, until)?;
+            Ok(OpenTopic { role: topic.role, reader, is_at_its_end: false })
+        };
+        Ok(Self {
+            topics: topics.iter().map(open).collect::<Result<_, ClientError>>()?,
+            ..Self::of(monitors)
+        })
+    }
+
+    /// Without topics.
+    fn of(monitors: MonitorPixels) -> Self {
+        Self {
+            topics: Vec::new(),
+            sources: Sources::default(),
+            monitors,
+            counters: EventTopicCounters::default(),
+            refused: RefusedCounters::default(),
+            notes: SourceNotes::default(),
+            first_refused: None,
+            asked: None,
+        }
+    }
+
+    /// Fills in the events of what has come, of at most `most` messages of each topic; waits for `wait` if nothing has.
+    ///
+    /// # Errors
+    /// If a topic cannot be read and will not be.
+    pub fn read(
+        &mut self,
+        most: usize,
+        wait: Duration,
+        filler: &mut BatchFiller<'_>,
+    ) -> Result<Went, ClientError> {
+        let mut went = Went::Idle;
+        for place in 0..self.topics.len() {
+            for _ in 0..most {
+                let topic = &mut self.topics[place];
+                match topic.reader.next(Duration::ZERO)? {
+                    Next::Message(record) => {
+                        let role = topic.role;
+                        self.take((place, role), &record, filler);
+                        went = Went::On;
+                    }
+                    Next::Idle => break,
+                    Next::End => {
+                        topic.is_at_its_end = true;
+                        break;
+                    }
+                }
+            }
+        }
+        if went == Went::Idle {
+            if self.topics.iter().all(|topic| topic.is_at_its_end) {
+                return Ok(Went::ToTheEnd);
+            }
+            std::thread::sleep(wait);
+        }
+        Ok(went)
+    }
+
+    /// Takes a message of a topic.
+    fn take(&mut self, topic: (usize, TopicRole), record: &Record, filler: &mut BatchFiller<'_>) {
+        self.counters.messages_read += 1;
+        self.counters.bytes += record.payload.len() as u64;
+        let message = match record.decode() {
+            Ok(message) => message,
+            Err(refused) => {
+                self.counters.messages_refused += 1;
+                self.refused.count(refused.reason());
+                self.first_refused.get_or_insert_with(|| refused.to_string());
+                return;
+            }
+        };
+        if !self.sources.is_new(topic.0, record, &message) {
+            self.counters.messages_duplicated += 1;
+            return;
+        }
+        let source = message.source_name().unwrap_or_default();
+        match &message {
+            Message::Ev44(events) => {
+                let rule = self.monitors.rule(topic.1, source);
+                for (pulse, range) in events.pulses() {
+                    let pixel = |place| events.pixel_id.get(place).and_then(|id| PixelId::try_from(id).ok());
+                    let flight = |place| events.time_of_flight.get(place).map(i64::from);
+                    self.add((pulse, range), &rule, pixel, flight, filler);
+                }
+                self.counters.messages_of_events += 1;
+            }
+            Message::Ev42(events) => {
+                let rule = self.monitors.rule(topic.1, source);
+                // Checked when it was read: it lies before 2262.
+                let pulse = i64::try_from(events.pulse_time).unwrap_or(i64::MAX);
+                let pixel = |place| events.detector_id.get(place);
+                let flight = |place| events.time_of_flight.get(place).map(i64::from);
+                self.add((pulse, 0..events.events()), &rule, pixel, flight, filler);
+                self.counters.messages_of_events += 1;
+            }
+            _ if self.notes.take(&message) => self.counters.messages_noted += 1,
+            _ => self.counters.messages_of_other_schemas += 1,
+        }
+    }
+
+    /// Adds the events of a pulse.
+    fn add(
+        &mut self,
+        (pulse_ns, range): (i64, std::ops::Range<usize>),
+        rule: &monitors::Rule,
+        pixel: impl Fn(usize) -> Option<PixelId>,
+        flight: impl Fn(usize) -> Option<i64>,
+        filler: &mut BatchFiller<'_>,
+    ) {
+        self.counters.pulses_read += 1;
+        let Ok(start) = u64::try_from(pulse_ns) else {
+            self.counters.events_read += range.len() as u64;
+            self.counters.events_outside_epoch += range.len() as u64;
+            return;
+        };
+        filler.begin_pulse(start);
+        for place in range {
+            self.counters.events_read += 1;
+            let time = flight(place).and_then(|flight| start.checked_add_signed(flight));
+            match (time, rule.pixel(pixel(place))) {
+                (None, _) => self.counters.events_outside_epoch += 1,
+                (_, None) => self.counters.events_of_unknown_monitors += 1,
+                (Some(time_ns), Some(pixel_id)) => {
+                    self.counters.events_shown += 1;
+                    filler.push(Event { time_ns, pixel_id });
+                }
+            }
+        }
+    }
+
+    /// Asks how many messages there are that have not been read, now and then. Where the brokers do not answer, what was known
+    /// stays.
+    pub fn ask_lag(&mut self) {
+        if self.asked.is_some_and(|asked| asked.elapsed() < LAG_EVERY) {
+            return;
+        }
+        self.asked = Some(Instant::now());
+        let mut behind = 0;
+        for topic in &self.topics {
+            let Some(of_topic) = topic.reader.behind(LAG_WITHIN) else { return };
+            behind += of_topic;
+        }
+        self.counters.messages_behind = behind;
+    }
+
+    /// What was counted.
+    pub fn counters(&self) -> EventTopicCounters {
+        EventTopicCounters {
+            messages_lost: self.sources.missing(),
+            messages_of_untold_sources: self.sources.untold(),
+            ..self.counters
+        }
+    }
+
+    /// Messages that were refused, by reason.
+    pub fn refused(&self) -> &RefusedCounters {
+        &self.refused
+    }
+
+    /// What was wrong with the first one that was refused.
+    pub fn first_refused(&self) -> Option<&str> {
+        self.first_refused.as_deref()
+    }
+
+    /// The sources of events, with their messages: those that are missing are lost.
+    pub fn sources(&self) -> Vec<SourceLedger> {
+        self.sources.ledgers()
+    }
+
+    /// Values and sums that came.
+    pub fn notes(&self) -> &SourceNotes {
+        &self.notes
+    }
+
+    /// What the client has complained about: why nothing comes.
+    pub fn complaints(&self) -> Vec<Complaint> {
+        self.topics.iter().flat_map(|topic| topic.reader.complaints()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests;

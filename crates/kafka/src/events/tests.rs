@@ -1,0 +1,169 @@
+use super::*;
+use evforge_core::counter::{CounterSet, Law};
+use evforge_core::event::EventBatch;
+use evforge_messages::{Encoder, Ev42, Ev44};
+use proptest::prelude::*;
+
+const PULSE: i64 = 1_600_000_000_000_000_000;
+
+fn record(payload: &[u8]) -> Record {
+    Record {
+        partition: 0,
+        offset: 0,
+        time_ms: None,
+        key: None,
+        headers: Vec::new(),
+        payload: payload.to_vec(),
+    }
+}
+
+fn ev44(source: &str, message_id: i64, pixels: &[i32]) -> Record {
+    let flights: Vec<i32> = (0..pixels.len() as i32).map(|event| 1000 * event).collect();
+    let pulse = [PULSE + message_id];
+    let message = Ev44 {
+        source_name: source,
+        message_id,
+        reference_time: (&pulse).into(),
+        reference_time_index: (&[0]).into(),
+        time_of_flight: (&flights).into(),
+        pixel_id: pixels.into(),
+    };
+    record(message.encode(&mut Encoder::default()))
+}
+
+/// The pixels of what is made of messages, and the counters, whose laws hold.
+fn taken(topics: &mut EventTopics, role: TopicRole, records: &[Record]) -> Vec<PixelId> {
+    let mut pixels = Vec::new();
+    let mut hand_on = |batch: &EventBatch| pixels.extend_from_slice(batch.pixel_ids());
+    let mut batch = EventBatch::new(4);
+    let mut filler = BatchFiller::new(&mut batch, &mut hand_on);
+    for record in records {
+        topics.take((0, role), record, &mut filler);
+        let counters = topics.counters();
+        assert_eq!((counters.imbalance(Law::Packets), counters.imbalance(Law::Events)), (0, 0));
+        assert!(topics.sources().iter().all(|source| source.packets.imbalance() == 0));
+    }
+    filler.finish();
+    assert_eq!(topics.counters().events_shown, pixels.len() as u64);
+    pixels
+}
+
+#[test]
+fn a_message_counts_once_and_what_is_missing_is_lost() {
+    let mut topics = EventTopics::of(MonitorPixels::default());
+    let messages = [1, 2, 2, 5].map(|id| ev44("det", id, &[7, 8, id as i32]));
+    let pixels = taken(&mut topics, TopicRole::Events, &messages);
+    assert_eq!(pixels, [7, 8, 1, 7, 8, 2, 7, 8, 5]);
+    let counters = topics.counters();
+    let counted = (
+        counters.messages_read,
+        counters.messages_of_events,
+        counters.messages_duplicated,
+        counters.messages_lost,
+    );
+    assert_eq!(counted, (4, 3, 1, 2));
+    let source = &topics.sources()[0];
+    assert_eq!((source.name.as_str(), source.packets.sent, source.packets.lost), ("det", Some(5), 2));
+    assert_eq!((source.gaps[0].first, source.gaps[0].count), (3, 2));
+}
+
+#[test]
+fn what_is_no_event_is_counted_by_reason() {
+    let mut topics = EventTopics::of(MonitorPixels::default());
+    let ev42 = Ev42 {
+        source_name: Some("old"),
+        pulse_time: PULSE as u64,
+        time_of_flight: (&[5_u32, u32::MAX]).into(),
+        detector_id: (&[1_u32, 2]).into(),
+        ..Ev42::default()
+    };
+    let ev42 = record(ev42.encode(&mut Encoder::default()));
+    let messages = [record(b"x"), record(b"1234abcd5678efgh"), ev42];
+    assert_eq!(taken(&mut topics, TopicRole::Events, &messages), [1, 2]);
+    let counters = topics.counters();
+    assert_eq!((counters.messages_refused, counters.messages_of_events), (2, 1));
+    assert_eq!((topics.refused().messages_too_short, topics.refused().messages_of_unknown_schema), (1, 1));
+    assert!(topics.first_refused().is_some_and(|why| why.contains("too few")));
+    // Numbers that are all 0 are none.
+    assert_eq!(topics.sources()[0].packets.sent, None);
+}
+
+#[test]
+fn monitors_without_pixels_have_one() {
+    let plan = evforge_core::beam_monitor::BeamMonitorPlan {
+        name: "cave".to_owned(),
+        kind: evforge_core::beam_monitor::BeamMonitorKind::Event0D,
+        first_pixel: 101,
+        nx: 1,
+        ny: 1,
+        histogram: Default::default(),
+        alongside: true,
+    };
+    let without_pixels = |source: &str| {
+        let message = Ev44 {
+            source_name: source,
+            message_id: 1,
+            reference_time: (&[PULSE]).into(),
+            reference_time_index: (&[0]).into(),
+            time_of_flight: (&[1, 2]).into(),
+            ..Ev44::default()
+        };
+        record(message.encode(&mut Encoder::default()))
+    };
+    let messages = [without_pixels("cave"), without_pixels("other"), ev44("third", 1, &[101, 5])];
+    let mut topics = EventTopics::of(MonitorPixels::new([&plan], None));
+    assert_eq!(taken(&mut topics, TopicRole::Monitors, &messages), [101, 101, 101]);
+    assert_eq!(topics.counters().events_of_unknown_monitors, 3);
+    let mut topics = EventTopics::of(MonitorPixels::new([&plan], Some(102)));
+    assert_eq!(taken(&mut topics, TopicRole::Monitors, &messages), [101, 101, 102, 102, 101, 102]);
+}
+
+#[test]
+fn values_are_noted() {
+    let mut topics = EventTopics::of(MonitorPixels::default());
+    let mut encoder = Encoder::default();
+    let value = |time: i64, value: f64| evforge_messages::F144 {
+        source_name: "T",
+        timestamp: time,
+        value: value.into(),
+    };
+    let pulse = |id: i64| evforge_messages::Pu00 {
+        source_name: "isis",
+        message_id: id,
+        reference_time: PULSE,
+        proton_charge: Some(0.25),
+        ..Default::default()
+    };
+    let messages = [
+        record(value(PULSE, 4.0).encode(&mut encoder)),
+        record(value(PULSE - 1, 3.0).encode(&mut encoder)),
+        record(pulse(1).encode(&mut encoder)),
+        record(pulse(2).encode(&mut encoder)),
+        record(pulse(2).encode(&mut encoder)),
+    ];
+    assert!(taken(&mut topics, TopicRole::Logs, &messages).is_empty());
+    let note = |name: &str| topics.notes().get(name).map(|note| (note.value, note.messages));
+    assert_eq!(note("T"), Some((4.0, 2)));
+    assert_eq!((note("isis/proton_charge"), note("isis/pulses")), (Some((0.5, 2)), Some((2.0, 2))));
+    assert_eq!((topics.counters().messages_noted, topics.counters().messages_duplicated), (4, 1));
+}
+
+proptest! {
+    /// Messages with a byte changed, and whatever else: each is accounted for.
+    #[test]
+    fn every_message_is_used_or_counted(
+        damages in proptest::collection::vec((0..4_i64, any::<usize>(), any::<u8>()), 1..40),
+        noise in proptest::collection::vec(any::<u8>(), 0..64),
+    ) {
+        let mut topics = EventTopics::of(MonitorPixels::default());
+        let damaged = damages.into_iter().map(|(id, place, by)| {
+            let mut record = ev44("det", id, &[1, 2, 3]);
+            let place = place % record.payload.len();
+            record.payload[place] ^= by;
+            record
+        });
+        let records: Vec<Record> = damaged.chain([record(&noise)]).collect();
+        taken(&mut topics, TopicRole::Events, &records);
+        prop_assert_eq!(topics.counters().messages_read, records.len() as u64);
+    }
+}

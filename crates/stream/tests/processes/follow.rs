@@ -1,0 +1,81 @@
+//! A file is followed while another process writes it, and after that was killed.
+#![allow(clippy::unwrap_used)]
+
+use std::process::Child;
+use std::time::{Duration, Instant};
+
+use evforge_core::batch_filler::BatchFiller;
+use evforge_core::event::EventBatch;
+use evforge_stream::nexus::{EventFollower, FileState};
+
+use crate::common::alone;
+use crate::kill::{SPACING, event, start_writer};
+
+/// A process that is killed at the latest when it is dropped.
+struct Killed(Child);
+
+impl Killed {
+    fn end(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl Drop for Killed {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+#[test]
+fn events_are_followed_in_their_order_and_a_killed_writer_is_noticed() {
+    let _alone = alone();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("growing.nxs");
+    let mut writer = Killed(start_writer(&path, 2, 0));
+    let end = Instant::now() + Duration::from_secs(60);
+    while !path.exists() {
+        std::thread::sleep(Duration::from_millis(5));
+        assert!(Instant::now() < end, "no file");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let mut follower = EventFollower::open(&path).unwrap();
+    let (mut next, mut first_ns) = (0, None);
+    let mut check = |batch: &EventBatch| {
+        for found in batch.iter() {
+            let first_ns = *first_ns.get_or_insert(found.time_ns);
+            assert_eq!(found.time_ns - first_ns, next * SPACING);
+            assert_eq!(found.pixel_id, event(next).pixel_id);
+            next += 1;
+        }
+    };
+    let mut batch = EventBatch::new(1000);
+    let mut is_killed = false;
+    loop {
+        let mut filler = BatchFiller::new(&mut batch, &mut check);
+        let goes_on = follower.read(10_000, &mut filler);
+        filler.finish();
+        if goes_on {
+            continue;
+        }
+        if matches!(follower.look().unwrap(), FileState::Incomplete(_)) && is_killed {
+            break;
+        }
+        // It grows while it is read: several commits have been seen. Nobody reads what the writer says, which holds it up some time.
+        if !is_killed && follower.counters().events_shown > 300_000 {
+            writer.end();
+            is_killed = true;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+        assert!(Instant::now() < end, "{:?}", follower.counters());
+    }
+    // What came with the last commits.
+    let mut filler = BatchFiller::new(&mut batch, &mut check);
+    while follower.read(10_000, &mut filler) {}
+    filler.finish();
+    let counters = follower.counters();
+    assert_eq!((counters.events_shown, counters.events_outside_epoch), (next, 0));
+    assert!(next > 300_000 && follower.faults().is_empty(), "{next}: {:?}", follower.faults());
+    let FileState::Incomplete(why) = follower.look().unwrap() else { panic!("it is not complete") };
+    assert!(why.contains("--recover"), "{why}");
+}
