@@ -24,7 +24,9 @@ use evforge_picture::{Axis, PicturePlan};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
+pub use crate::advice::AdviceState;
 pub use crate::history::RatePoint;
+pub use crate::signs::SignState;
 
 /// Version of what `docs/http-api.md` promises of paths, parameters and answers.
 pub const API_VERSION: u32 = 1;
@@ -202,6 +204,10 @@ json_object! {
         pub outputs: Vec<OutputView>,
         /// What needs attention, in words; then what the pattern of losses suggests.
         pub alarms: Vec<String>,
+        /// What must be seen from across the room: alarms first, then warnings.
+        pub signs: Vec<SignState>,
+        /// What `evforge doctor` finds at the host, while no packets come: what matters most comes first.
+        pub advice: Vec<AdviceState>,
         /// Browsers watching now.
         pub clients: u64,
     }

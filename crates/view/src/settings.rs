@@ -48,6 +48,8 @@ impl OutputPlan for ViewSettings {
             address: self.address,
             host_names: self.host_names,
             monitor: context.monitor.clone(),
+            advice: context.advice.clone(),
+            folders: context.folders.clone(),
             control: context.control.clone(),
             beam_monitors: context.ledger.beam_monitors.iter().map(|data| data.plan().clone()).collect(),
             placement: context.placement.clone(),

@@ -1,15 +1,17 @@
 //! What the sinks, the server and the owner of a view share.
 
 use crate::accumulator::{Accumulator, InputState, ObservedState};
+use crate::advice::Advice;
 use crate::client_counts::ClientCounters;
 use crate::feed_view;
 use crate::frame::Picture;
-use crate::history::{History, Totals};
+use crate::history::{History, SeriesHistory, Totals};
 use crate::ledger;
 use crate::options::ViewOptions;
 use crate::protocol::{
     API_VERSION, GeometryState, Hello, Now, PROTOCOL_VERSION, PictureState, SpectrumState, State, StreamState,
 };
+use crate::signs::Watch;
 use crate::spectrum::SpectrumBins;
 use evforge_metrics::{Format, Host, Section, run_metrics, text};
 use evforge_picture::PictureSet;
@@ -27,9 +29,12 @@ pub(crate) struct Shared {
     started_ms: u64,
     streams: Mutex<Vec<Arc<Accumulator>>>,
     pub(crate) history: Mutex<History>,
+    pub(crate) series: SeriesHistory,
+    pub(crate) watch: Watch,
+    pub(crate) advice: Advice,
     /// Of all runs that are shown one after the other.
     pub(crate) clients: Arc<ClientCounters>,
-    host: Host,
+    pub(crate) host: Host,
 }
 
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -47,13 +52,17 @@ impl Shared {
             None => SpectrumBins::new(&options.pulses, options.time_of_flight_bin_ns),
         };
         let nanoseconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
+        let started_ms = unix_ms();
         Self {
             bins,
             pictures: options.pictures(),
             instance: format!("{:x}-{:x}", nanoseconds, std::process::id()),
-            started_ms: unix_ms(),
+            started_ms,
             streams: Mutex::default(),
             history: Mutex::new(History::new(Instant::now())),
+            series: SeriesHistory::new(started_ms),
+            watch: Watch::new(&options.folders),
+            advice: Advice::new(options.advice.clone()),
             clients,
             host: Host::default(),
             options,
@@ -67,7 +76,7 @@ impl Shared {
         accumulator
     }
 
-    fn streams(&self) -> Vec<Arc<Accumulator>> {
+    pub(crate) fn streams(&self) -> Vec<Arc<Accumulator>> {
         lock(&self.streams).clone()
     }
 
@@ -104,17 +113,21 @@ impl Shared {
             .collect();
         let states: Vec<_> = observed.iter().map(|(name, state)| (*name, &**state)).collect();
         let last_event = streams.iter().filter_map(|stream| stream.last_event_at()).max();
+        let (feed, ledger) = (feed_view::of(&streams, now), ledger::join(&states, now));
+        let outputs = ledger::outputs(&states);
         Now {
             time_ms: unix_ms(),
             input: input_name(&streams),
-            feed: feed_view::of(&streams, now),
+            signs: self.watch.signs(&feed, ledger.as_ref(), &outputs),
+            advice: self.advice.told(),
+            feed,
             events: streams.iter().map(|stream| stream.events()).sum(),
             outside_geometry: streams.iter().map(|stream| stream.outside_geometry()).sum(),
             before_first_pulse: streams.iter().map(|stream| stream.before_first_pulse()).sum(),
             beyond_spectrum: streams.iter().map(|stream| stream.beyond_spectrum()).sum(),
             last_event_ms: last_event.map(|at| now.saturating_duration_since(at).as_millis() as u64),
-            ledger: ledger::join(&states, now),
-            outputs: ledger::outputs(&states),
+            ledger,
+            outputs,
             alarms: ledger::alarms(&states),
             clients: self.clients.connected.load(Relaxed),
         }

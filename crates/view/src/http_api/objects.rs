@@ -9,12 +9,14 @@ use crate::control::answers::{
 };
 use crate::control::refused::{ErrorAnswer, ErrorState};
 use crate::control::wanted::{ChangeWanted, ChangesWanted, LevelWanted, RunWanted, SwitchWanted};
-use crate::history::RatePoint;
+use crate::history::{
+    HistoryAnswer, KeptState, RatePoint, SeriesList, SeriesPoint, SeriesPoints, SeriesState,
+};
 use crate::json_object::{Field, JsonObject};
 use crate::protocol::{
-    BalanceState, BeamMonitorState, DiscardState, FeedState, GeometryState, Hello, LedgerState, LocatedLoss,
-    Now, OutputView, PacketState, PictureState, ShownContent, SourceState, SpectrumState, State, Status,
-    StreamState,
+    AdviceState, BalanceState, BeamMonitorState, DiscardState, FeedState, GeometryState, Hello, LedgerState,
+    LocatedLoss, Now, OutputView, PacketState, PictureState, ShownContent, SignState, SourceState,
+    SpectrumState, State, Status, StreamState,
 };
 
 /// An object, with its fields.
@@ -43,6 +45,8 @@ pub(super) const OBJECTS: &[Object] = &[
     of::<State>(),
     of::<Now>(),
     of::<FeedState>(),
+    of::<SignState>(),
+    of::<AdviceState>(),
     of::<StreamState>(),
     of::<LedgerState>(),
     of::<PacketState>(),
@@ -58,6 +62,12 @@ pub(super) const OBJECTS: &[Object] = &[
     AXIS,
     of::<ImageCounts>(),
     of::<SpectrumCounts>(),
+    of::<SeriesList>(),
+    of::<KeptState>(),
+    of::<SeriesState>(),
+    of::<HistoryAnswer>(),
+    of::<SeriesPoints>(),
+    of::<SeriesPoint>(),
     MONITOR_ANSWER,
     MONITOR_DATA,
     MONITOR_CHANNEL,
