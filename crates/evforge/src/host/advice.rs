@@ -40,17 +40,17 @@ impl HostAdvice for Doctor {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use evforge_config::Overrides;
     use std::path::Path;
 
     fn config(text: &str) -> CommonConfig {
-        CommonConfig::parse(Path::new("x.toml"), text, &Overrides::default()).expect("a configuration")
+        CommonConfig::parse(Path::new("x.toml"), text, &[]).expect("a configuration")
     }
 
     #[test]
     fn packets_of_this_host_need_no_advice_and_those_of_others_do() {
-        assert!(advice(&config("[receive]\naddress = \"127.0.0.1:9000\"\n")).is_none());
-        let doctor = advice(&config("[receive]\naddress = \"0.0.0.0:9000\"\n")).expect("advice");
+        assert!(advice(&config("name = \"x\"\n[receive]\naddress = \"127.0.0.1:9000\"\n")).is_none());
+        let doctor =
+            advice(&config("name = \"x\"\n[receive]\naddress = \"0.0.0.0:9000\"\n")).expect("advice");
         let findings = doctor.findings();
         assert!(findings.len() <= MOST);
         assert!(findings.iter().all(|finding| !finding.subject.is_empty() && !finding.found.is_empty()));

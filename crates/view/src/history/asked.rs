@@ -1,7 +1,5 @@
 //! What is asked of the history.
 
-use std::borrow::Cow;
-
 /// Most series in a question.
 pub(crate) const MOST_SERIES: usize = 16;
 /// How many points a series may have in an answer, and has if nothing else is said.
@@ -69,7 +67,7 @@ impl Asked {
     }
 }
 
-fn time(name: &str, value: &Cow<'_, str>) -> Result<i64, String> {
+fn time(name: &str, value: &str) -> Result<i64, String> {
     value.parse().map_err(|_| {
         format!(
             "{name} is {value:?}; it must be a whole number: milliseconds since the Unix epoch, or, with a minus sign, \

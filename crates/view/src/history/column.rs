@@ -88,7 +88,7 @@ impl Column {
             self.pieces[piece_of(newest)].close();
         }
         while time <= later {
-            let begins = time % PIECE as u64 == 0;
+            let begins = time.is_multiple_of(PIECE as u64);
             if begins && time + PIECE as u64 - 1 <= later {
                 self.pieces[piece_of(time)] = Piece::Gap;
                 time += PIECE as u64;
