@@ -6,11 +6,9 @@
 import uPlot from "uplot";
 import { themeColour } from "./canvas";
 import { axis, makeChart } from "./chart";
+import { mostSeries } from "./history_choice";
 import type { Table } from "./history_data";
 import { clock } from "./numbers";
-
-/** Most lines. */
-export const mostLines = 6;
 
 /** What is drawn. */
 export interface Drawn extends Table {
@@ -41,7 +39,7 @@ export class HistoryChart {
   private drawn: Drawn = empty;
 
   constructor(private readonly holder: HTMLElement, private readonly listener: Listener) {
-    const places = Array.from({ length: mostLines }, (_, place) => place);
+    const places = Array.from({ length: mostSeries }, (_, place) => place);
     this.chart = makeChart(
       holder,
       {
@@ -78,7 +76,7 @@ export class HistoryChart {
     this.drawn = drawn;
     const { times } = drawn;
     const gaps = new Array<null>(times.length).fill(null);
-    const columns = Array.from({ length: mostLines }, (_, place) => {
+    const columns = Array.from({ length: mostSeries }, (_, place) => {
       const line = drawn.lines[place];
       if (!line) return [gaps, gaps, gaps];
       return (["mean", "min", "max"] as const).map((which) => line.map((value) => value?.[which] ?? null));

@@ -46,7 +46,7 @@ export interface Question {
 }
 
 /** Most series in a question to the server. */
-const mostSeries = 16;
+const mostAsked = 16;
 /** Milliseconds between questions: the shortest and the longest. */
 const [soonest, latest] = [1000, 20_000];
 
@@ -88,10 +88,10 @@ export class HistoryFeed {
   private look(): void {
     clearTimeout(this.timer);
     const number = ++this.asked;
-    if (this.question && !document.hidden) void this.look_once(this.question, number);
+    if (this.question && !document.hidden) void this.lookOnce(this.question, number);
   }
 
-  private async look_once(question: Question, number: number): Promise<void> {
+  private async lookOnce(question: Question, number: number): Promise<void> {
     const answer = await this.answer(question).catch(() => null);
     if (number !== this.asked) return;
     this.take(answer);
@@ -104,7 +104,7 @@ export class HistoryFeed {
     // A series that was not there before may be there now.
     if (ids.length === 0 || this.list === null) ids = wanted((await this.renew())?.series ?? []);
     if (ids.length === 0) return null;
-    const parameters = new URLSearchParams(ids.slice(0, mostSeries).map((id) => ["series", id]));
+    const parameters = new URLSearchParams(ids.slice(0, mostAsked).map((id) => ["series", id]));
     if ("last" in span) parameters.set("from", String(-Math.round(span.last)));
     else {
       parameters.set("from", String(Math.floor(span.from)));

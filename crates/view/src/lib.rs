@@ -60,6 +60,8 @@ mod shown_run;
 mod signs;
 mod sink;
 pub mod spectrum;
+mod sync;
+mod waiting;
 
 pub use client_counts::ClientCounts;
 pub use error::ViewError;

@@ -24,9 +24,7 @@ use evforge_picture::{Axis, PicturePlan};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-pub use crate::advice::AdviceState;
 pub use crate::history::RatePoint;
-pub use crate::signs::SignState;
 
 /// Version of what `docs/http-api.md` promises of paths, parameters and answers.
 pub const API_VERSION: u32 = 1;
@@ -210,6 +208,36 @@ json_object! {
         pub advice: Vec<AdviceState>,
         /// Browsers watching now.
         pub clients: u64,
+    }
+}
+
+json_object! {
+    /// What needs a person, in a few words.
+    #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+    pub struct SignState {
+        /// "no_data", "rejecting", "failed", "loss", "unaccounted", "output_failed", "output_waiting", "disk" or "clock".
+        pub sign: &'static str,
+        /// "alarm" (data are lost, or will be at once) or "warning".
+        pub level: &'static str,
+        /// In a few words: "12 packets lost in the last minute".
+        pub text: String,
+    }
+}
+
+json_object! {
+    /// A finding of `evforge doctor`.
+    #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+    pub struct AdviceState {
+        /// What it is about: "receive buffer".
+        pub subject: String,
+        /// What was found.
+        pub found: String,
+        /// What would be right.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub wanted: Option<String>,
+        /// The command or the setting that mends it.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub fix: Option<String>,
     }
 }
 

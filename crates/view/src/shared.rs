@@ -13,10 +13,11 @@ use crate::protocol::{
 };
 use crate::signs::Watch;
 use crate::spectrum::SpectrumBins;
+pub(crate) use crate::sync::lock;
 use evforge_metrics::{Format, Host, Section, run_metrics, text};
 use evforge_picture::PictureSet;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 /// Everything but the sockets. No lock is held while waiting for anything.
@@ -35,10 +36,6 @@ pub(crate) struct Shared {
     /// Of all runs that are shown one after the other.
     pub(crate) clients: Arc<ClientCounters>,
     pub(crate) host: Host,
-}
-
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 pub(crate) fn unix_ms() -> u64 {

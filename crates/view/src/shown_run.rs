@@ -1,11 +1,11 @@
 //! The run that a server shows: one after the other.
 
-use crate::advice;
 use crate::control::door::Door;
 use crate::handlers::Server;
 use crate::history;
 use crate::pictures::{Update, make_updates};
 use crate::shared::Shared;
+use crate::waiting;
 use axum::extract::FromRef;
 use bytes::Bytes;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -60,7 +60,7 @@ impl Showing {
     /// Makes the pictures and keeps the history, as long as somebody may want them.
     pub(crate) fn make_updates(self, runtime: &Handle) -> watch::Sender<bool> {
         runtime.spawn(history::task::record(Arc::clone(&self.shared), self.is_over.subscribe()));
-        runtime.spawn(advice::ask(Arc::clone(&self.shared), self.is_over.subscribe()));
+        runtime.spawn(waiting::ask(Arc::clone(&self.shared), self.is_over.subscribe()));
         runtime.spawn(make_updates(self.shared, self.updates));
         self.is_over
     }

@@ -1,11 +1,9 @@
 //! What must be seen from across the room: no data, losses, outputs that fail or wait, a full disk, a clock that nobody sets.
 
 use crate::accumulator::Accumulator;
-use crate::json_object::json_object;
-use crate::protocol::{FeedState, LedgerState, OutputView};
-use crate::shared::lock;
+use crate::protocol::{FeedState, LedgerState, OutputView, SignState};
+use crate::sync::lock;
 use evforge_metrics::{Reading, Value};
-use serde::Serialize;
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -13,19 +11,6 @@ use std::time::{Duration, Instant};
 
 /// Losses are told for so long after they came.
 const TOLD_FOR: Duration = Duration::from_secs(60);
-
-json_object! {
-    /// What needs a person, in a few words.
-    #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-    pub struct SignState {
-        /// "no_data", "rejecting", "failed", "loss", "unaccounted", "output_failed", "output_waiting", "disk" or "clock".
-        pub sign: &'static str,
-        /// "alarm" (data are lost, or will be at once) or "warning".
-        pub level: &'static str,
-        /// In a few words: "12 packets lost in the last minute".
-        pub text: String,
-    }
-}
 
 /// How full a disk may be: (least share that is free, and least bytes): what has less of both is nearly full.
 const ALARM_BELOW: (f64, u64) = (0.03, 20_000_000_000);

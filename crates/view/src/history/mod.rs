@@ -17,6 +17,7 @@
 //! | one series; all of them, and their bound | `series.rs`, `store.rs` |
 //! | which step fits a question | `selection.rs` |
 //! | what a reading is called as a series, and which are kept | `naming.rs` |
+//! | what is kept of a run | `kept.rs` |
 //! | from counters to rates | `recorder.rs`; once a second, in a thread of its own: `task.rs` |
 //! | questions over HTTP | `asked.rs`, `answers.rs`, `handlers.rs` |
 
@@ -24,6 +25,7 @@ mod answers;
 mod asked;
 mod column;
 pub(crate) mod handlers;
+mod kept;
 mod naming;
 mod point;
 mod rate;
@@ -34,6 +36,6 @@ mod store;
 pub(crate) mod task;
 
 pub(crate) use answers::{HistoryAnswer, KeptState, SeriesList, SeriesPoint, SeriesPoints, SeriesState};
+pub(crate) use kept::SeriesHistory;
 pub use rate::RatePoint;
 pub(crate) use rate::{History, Totals};
-pub(crate) use task::SeriesHistory;

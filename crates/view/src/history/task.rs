@@ -1,64 +1,19 @@
 //! The history of a run while it is shown: read once a second, in a thread of its own.
 
+use super::kept::{LIVE_FRACTION, VIEW_EVENTS};
 use super::point::Point;
-use super::recorder::{Readings, Recorder};
+use super::recorder::Readings;
 use crate::accumulator::InputState;
 use crate::shared::{Shared, lock};
-use evforge_metrics::{Kind, Metric, Reading, Value, run_metrics};
-use std::sync::{Arc, Mutex};
+use crate::sync::turned;
+use evforge_metrics::{Reading, Value, run_metrics};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
 use tokio::time::{MissedTickBehavior, interval};
 
 /// Events are looked at so often: a second then has its smallest and its largest rate.
 const LOOKS: Duration = Duration::from_millis(200);
-
-/// What the view knows by itself. It is in no text of `/metrics`: events that have reached the page are those of the output.
-const VIEW_EVENTS: Metric = Metric {
-    group: "view",
-    name: "events",
-    unit: Some("events"),
-    kind: Kind::Counter,
-    labels: &[],
-    help: "Events that have reached the live view, five times a second.",
-};
-
-/// The same for packets.
-const LIVE_FRACTION: Metric = Metric {
-    group: "view",
-    name: "live_fraction",
-    unit: Some("ratio"),
-    kind: Kind::Gauge,
-    labels: &[],
-    help: "The share of the packets of that second that arrived: received / (received + lost). Absent without packets or numbers.",
-};
-
-/// All series of a run, and the clock by which they are kept: that of the system when the view was started, and the time since.
-#[derive(Debug)]
-pub(crate) struct SeriesHistory {
-    started_ms: u64,
-    started: Instant,
-    pub(super) recorder: Mutex<Recorder>,
-}
-
-impl SeriesHistory {
-    pub(crate) fn new(started_ms: u64) -> Self {
-        let mut recorder = Recorder::default();
-        // It is there before the first second has gone by.
-        recorder.announce(&Reading::of(&VIEW_EVENTS, &[], Value::Whole(0)));
-        Self { started_ms, started: Instant::now(), recorder: Mutex::new(recorder) }
-    }
-
-    /// Milliseconds since the Unix epoch.
-    pub(super) fn now_ms(&self) -> u64 {
-        self.started_ms + self.started.elapsed().as_millis() as u64
-    }
-
-    /// The second that goes on.
-    fn second(&self) -> u64 {
-        self.now_ms() / 1000
-    }
-}
 
 /// The rates of events of a second.
 #[derive(Debug)]
@@ -99,7 +54,7 @@ pub(crate) async fn record(shared: Arc<Shared>, mut is_over: watch::Receiver<boo
     loop {
         tokio::select! {
             _ = ticks.tick() => {}
-            () = over(&mut is_over) => return,
+            () = turned(&mut is_over) => return,
         }
         window.look(shared.events(), Instant::now());
         let ended = shared.series.second().saturating_sub(1);
@@ -115,10 +70,6 @@ pub(crate) async fn record(shared: Arc<Shared>, mut is_over: watch::Receiver<boo
             return;
         }
     }
-}
-
-async fn over(is_over: &mut watch::Receiver<bool>) {
-    let _ = is_over.wait_for(|&over| over).await;
 }
 
 /// Takes what was told in a second. Readings are made before anything is locked.

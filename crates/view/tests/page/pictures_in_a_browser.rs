@@ -12,8 +12,8 @@ fn in_a_browser(test: &str, program: &str) {
         return skip(test, "playwright-core is not installed: run npm ci in tests/browser");
     }
     // Cargo builds the examples with the tests, in the folder beside theirs.
-    let tests = std::env::current_exe().unwrap();
-    let example = tests.parent().and_then(Path::parent).unwrap().join("examples/live");
+    let tests = std::env::current_exe().expect("a program has a place");
+    let example = tests.parent().and_then(Path::parent).expect("a folder of a folder").join("examples/live");
     assert!(example.is_file(), "{} is not there: cargo test builds it", example.display());
     let mut node = Command::new("node");
     node.arg(program).arg(example).args(std::env::var_os("EVFORGE_PICTURES_SCREENSHOTS"));
