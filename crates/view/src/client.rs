@@ -3,7 +3,6 @@
 use crate::pictures::Update;
 use crate::protocol::Status;
 use crate::shared::{Shared, lock};
-use crate::sync::turned;
 use axum::extract::ws::{CloseFrame, Message, Utf8Bytes, WebSocket, close_code};
 use evforge_log::group::VIEW;
 use std::collections::VecDeque;
@@ -111,7 +110,7 @@ impl Client {
             let oldest = self.unacknowledged.front().map(|&(_, sent)| sent + patience);
             let room = self.unacknowledged.len() < self.shared.options.window;
             let result = tokio::select! {
-                () = turned(shutdown) => Err(Farewell::Shutdown),
+                () = stopped(shutdown) => Err(Farewell::Shutdown),
                 message = self.socket.recv() => self.hear(message),
                 changed = updates.changed(), if room => match changed {
                     Ok(()) => {
@@ -215,6 +214,11 @@ impl Client {
         // A browser that does not read does not get its reason either.
         let _ = timeout(std::time::Duration::from_millis(200), self.socket.send(close)).await;
     }
+}
+
+/// Waits until this turns true, or nobody can turn it any more.
+pub(crate) async fn stopped(shutdown: &mut watch::Receiver<bool>) {
+    let _ = shutdown.wait_for(|&stop| stop).await;
 }
 
 /// A message of plain structs: their JSON cannot fail.

@@ -1,5 +1,6 @@
 //! `[outputs.view]`: a live view as an output of a run.
 
+use crate::history;
 use crate::live_view::LiveView;
 use crate::options::ViewOptions;
 use crate::sink::ViewCounters;
@@ -40,7 +41,7 @@ impl OutputPlan for ViewSettings {
     fn memory_bound(&self, context: &OutputContext) -> usize {
         let monitors = context.ledger.beam_monitors.iter().map(|data| data.plan());
         let pictures = PictureSet::new(&context.geometry, monitors, None);
-        pictures.pixel_count() * size_of::<u64>()
+        pictures.pixel_count() * size_of::<u64>() + history::MOST_BYTES
     }
 
     fn open(self: Box<Self>, context: &OutputContext) -> Result<Box<dyn Output>, Box<dyn Error>> {

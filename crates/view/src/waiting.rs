@@ -1,8 +1,8 @@
 //! While no packets come, the host is asked what is wrong with it: in a thread of its own, at most once a minute.
 
+use crate::client::stopped;
 use crate::feed_view;
 use crate::shared::Shared;
-use crate::sync::turned;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
@@ -22,7 +22,7 @@ pub(crate) async fn ask(shared: Arc<Shared>, mut is_over: watch::Receiver<bool>)
     loop {
         tokio::select! {
             _ = ticks.tick() => {}
-            () = turned(&mut is_over) => return,
+            () = stopped(&mut is_over) => return,
         }
         let state = feed_view::of(&shared.streams(), Instant::now()).state;
         if !["waiting", "stalled"].contains(&state) {

@@ -39,3 +39,4 @@ pub(crate) use answers::{HistoryAnswer, KeptState, SeriesList, SeriesPoint, Seri
 pub(crate) use kept::SeriesHistory;
 pub use rate::RatePoint;
 pub(crate) use rate::{History, Totals};
+pub(crate) use store::MOST_BYTES;

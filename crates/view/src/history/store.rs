@@ -6,6 +6,8 @@ use std::collections::HashMap;
 
 /// Most series.
 pub(super) const MOST: usize = 1200;
+/// Memory that all of them take at most, in bytes.
+pub(crate) const MOST_BYTES: usize = 64_000_000;
 /// Most of them that are of sources of packets: a detector may have hundreds, and the others matter more.
 const MOST_OF_SOURCES: usize = 800;
 /// Most series of which several values a second are taken.
@@ -145,7 +147,7 @@ pub(super) mod tests {
         }
         (0..=60).for_each(|minute| write(start + 50 * 3600 + minute * 60));
         let bytes = store.bytes();
-        assert!(bytes < 64_000_000, "{bytes}");
+        assert!(bytes < MOST_BYTES, "{bytes}");
         // Everything is there: 1 200 series cannot take less than their values, which are four bytes each.
         assert!(bytes > MOST * (SECONDS + 3 * MINUTES) as usize * 4, "{bytes}: the columns are not full");
     }

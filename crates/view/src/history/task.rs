@@ -4,8 +4,8 @@ use super::kept::{LIVE_FRACTION, VIEW_EVENTS};
 use super::point::Point;
 use super::recorder::Readings;
 use crate::accumulator::InputState;
+use crate::client::stopped;
 use crate::shared::{Shared, lock};
-use crate::sync::turned;
 use evforge_metrics::{Reading, Value, run_metrics};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -54,7 +54,7 @@ pub(crate) async fn record(shared: Arc<Shared>, mut is_over: watch::Receiver<boo
     loop {
         tokio::select! {
             _ = ticks.tick() => {}
-            () = turned(&mut is_over) => return,
+            () = stopped(&mut is_over) => return,
         }
         window.look(shared.events(), Instant::now());
         let ended = shared.series.second().saturating_sub(1);
