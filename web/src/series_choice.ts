@@ -66,6 +66,7 @@ export class SeriesChoice {
     this.box.hidden = !isOpen;
     this.button.setAttribute("aria-expanded", String(isOpen));
     if (!isOpen) return;
+    this.box.style.top = `${this.button.offsetTop + this.button.offsetHeight + 6}px`;
     this.field.value = "";
     this.field.focus();
     await this.search();
