@@ -49,7 +49,7 @@ pub struct HostFinding {
     pub found: String,
     /// What would be right; none if that is no value.
     pub wanted: Option<String>,
-    /// The command or the setting that mends it.
+    /// The command or the setting that repairs it.
     pub fix: Option<String>,
 }
 

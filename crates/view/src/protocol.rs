@@ -235,7 +235,7 @@ json_object! {
         /// What would be right.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub wanted: Option<String>,
-        /// The command or the setting that mends it.
+        /// The command or the setting that repairs it.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub fix: Option<String>,
     }

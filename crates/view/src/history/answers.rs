@@ -27,7 +27,7 @@ json_object! {
     pub(crate) struct KeptState {
         /// Seconds of a point.
         pub(crate) step_s: u64,
-        /// For so many seconds.
+        /// For this many seconds.
         pub(crate) for_s: u64,
     }
 }
