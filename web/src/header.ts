@@ -5,16 +5,20 @@ import type { Connection } from "./connection";
 import { feedOf, type ShownFeed } from "./feed";
 import type { Model } from "./model";
 import { clock, duration } from "./numbers";
+import { Signs } from "./signs";
 
 /** How long a restart of the server is shown, in milliseconds. */
 const toldFor = 20_000;
 
 export class Header {
   private readonly banner = new Banner();
+  private readonly signs: Signs;
   private notices = "";
   private announced = "";
 
-  constructor(private readonly model: Model, private readonly connection: Connection) {}
+  constructor(private readonly model: Model, private readonly connection: Connection) {
+    this.signs = new Signs(model);
+  }
 
   update(): void {
     const { hello } = this.model;
@@ -39,6 +43,7 @@ export class Header {
     // Where nothing is added up there is nothing to begin afresh with.
     document.getElementById("clear")!.hidden = hello?.content !== undefined;
     this.showNotices(feed);
+    this.signs.update(feed);
   }
 
   /** What comes in, as the page says it. */

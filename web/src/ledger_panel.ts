@@ -1,5 +1,7 @@
 /** The ledger: what was sent, received and lost, where, and what happened to the rest. */
 
+import { AdviceList } from "./advice_list";
+import { DiscardList } from "./discard_list";
 import type { Model } from "./model";
 import { duration, grouped, known, share } from "./numbers";
 import { OutputTable } from "./output_table";
@@ -12,7 +14,9 @@ export class LedgerPanel {
   private readonly above = document.getElementById("ledger-above")!;
   private readonly below = document.getElementById("ledger-below")!;
   private readonly outputs = new OutputTable();
+  private readonly advice = new AdviceList(this.above);
   private readonly sources = new SourceList(this.below);
+  private readonly discards = new DiscardList(this.below);
   private readonly age = document.getElementById("ledger-age")!;
 
   constructor(private readonly model: Model) {}
@@ -29,13 +33,14 @@ export class LedgerPanel {
     const ledger = status?.ledger;
     this.updateAge();
     this.outputs.update(status?.outputs ?? []);
+    this.advice.update(status?.advice ?? []);
+    this.discards.update(ledger?.discarded ?? []);
     const above = document.createDocumentFragment();
     const below = document.createDocumentFragment();
     if (ledger) {
       packetRows(above, ledger);
       if (ledger.balances) balanceRows(above, ledger);
       else yieldRows(above, ledger);
-      discardRows(below, ledger);
       beamMonitorRows(below, ledger.beam_monitors ?? []);
     } else {
       above.append(text("p", "empty", status ? "No counters have come yet." : ""));
@@ -118,19 +123,6 @@ function yieldRows(rows: DocumentFragment, ledger: Ledger): void {
   row(table, "held", grouped(ledger.held), "minor");
   const unaccounted = ledger.unaccounted;
   row(table, "unaccounted", grouped(unaccounted), unaccounted > 0 ? "bad" : "good");
-}
-
-function discardRows(rows: DocumentFragment, ledger: Ledger): void {
-  for (const kind of ["packets", "trains", "images", "readouts", "hits", "events"]) {
-    const reasons = ledger.discarded.filter(({ of }) => of === kind).sort((a, b) => b.count - a.count);
-    if (reasons.length === 0) continue;
-    const discarded = group(rows, `Discarded ${kind}`);
-    for (const { name, count, help } of reasons) {
-      // "packets_too_short" stands under "Discarded packets": once is enough.
-      const reason = name.startsWith(`${kind}_`) ? name.slice(kind.length + 1) : name;
-      row(discarded, reason.replaceAll("_", " "), grouped(count), "minor").title = help;
-    }
-  }
 }
 
 function beamMonitorRows(rows: DocumentFragment, monitors: BeamMonitor[]): void {

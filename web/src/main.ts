@@ -3,17 +3,17 @@
 import "./style.css";
 import { Connection } from "./connection";
 import { Header } from "./header";
+import { HistoryPanel } from "./history_panel";
 import { ImagePanel } from "./image_panel";
 import { LedgerPanel } from "./ledger_panel";
 import { Model } from "./model";
 import { MonitorPanel } from "./monitor_panel";
 import { installProbe } from "./probe";
-import { RateChart } from "./rate_chart";
 import { SpectrumChart } from "./spectrum_chart";
 
 const model = new Model();
 const image = new ImagePanel(model);
-const rate = new RateChart(model);
+const rate = new HistoryPanel(model);
 const spectrum = new SpectrumChart(model);
 const ledger = new LedgerPanel(model);
 const monitor = new MonitorPanel(model);
@@ -32,6 +32,7 @@ const connection = new Connection({
   onHello(hello) {
     model.greet(hello);
     monitor.greet();
+    rate.greet();
     drawAll();
   },
   onUpdate(status, picture) {
@@ -51,7 +52,7 @@ const connection = new Connection({
   },
 });
 const header = new Header(model, connection);
-installProbe(model, connection, header, image, monitor);
+installProbe(model, connection, header, image, monitor, rate);
 setInterval(() => {
   header.update();
   rate.tell();

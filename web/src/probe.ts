@@ -3,6 +3,7 @@
 import type { Connection, Phase } from "./connection";
 import type { ShownFeed } from "./feed";
 import type { Header } from "./header";
+import type { HistoryPanel } from "./history_panel";
 import type { ImagePanel } from "./image_panel";
 import type { MonitorData } from "./monitor_data";
 import type { MonitorPanel } from "./monitor_panel";
@@ -19,6 +20,8 @@ export interface Probe {
   block(): { x: number; y: number };
   /** Counts as they are drawn, and the width of a bin. */
   spectrum(): { bin_ns: number; counts: number[] };
+  /** The lines over time as they are drawn: times in seconds, values, packets lost, seconds of a step. */
+  history(): ReturnType<HistoryPanel["table"]>;
   /** Where the image is drawn in its canvas, in CSS pixels; null before the first picture. */
   plot(): Box | null;
   /** Whether monitor data are collected, and the newest that are shown. */
@@ -49,7 +52,7 @@ declare global {
 }
 
 export function installProbe(
-  model: Model, connection: Connection, header: Header, panel: ImagePanel, monitor: MonitorPanel,
+  model: Model, connection: Connection, header: Header, panel: ImagePanel, monitor: MonitorPanel, history: HistoryPanel,
 ): void {
   window.evforge = {
     feed: () => header.feed(),
@@ -60,6 +63,7 @@ export function installProbe(
     },
     block: () => panel.block(),
     spectrum: () => ({ bin_ns: model.hello?.spectrum.bin_ns ?? 0, counts: model.shownSpectrum() }),
+    history: () => history.table(),
     plot: () => panel.plot(),
     monitor: () => ({ on: monitor.feed.on, data: monitor.data }),
     channelBar: (index) => monitor.channels.middleOf(index),

@@ -172,6 +172,21 @@ export interface Feed {
   stalled_after_ms: number;
 }
 
+/** What must be seen from across the room, in a few words. */
+export interface Sign {
+  sign: string;
+  level: "alarm" | "warning";
+  text: string;
+}
+
+/** A finding of `evforge doctor`. */
+export interface Advice {
+  subject: string;
+  found: string;
+  wanted?: string;
+  fix?: string;
+}
+
 export interface Status {
   type: "status";
   number: number;
@@ -192,6 +207,10 @@ export interface Status {
   ledger?: Ledger;
   outputs: Output[];
   alarms: string[];
+  /** Alarms first, then warnings. */
+  signs: Sign[];
+  /** While no packets come. */
+  advice: Advice[];
   clients: number;
 }
 

@@ -5,7 +5,7 @@ use crate::arguments::{IdentityArguments, Inputs, LogArguments, Method, TopicArg
 use crate::configuration::{read_configuration, read_with_library};
 use crate::control::{ControlArguments, ControlPorts};
 use crate::exit_status::ExitStatus;
-use crate::host::tell_what_matters;
+use crate::host::{advice, tell_what_matters};
 use crate::input::open_until;
 use crate::other_ports::streams_to_other_ports;
 use crate::output::{Ending, print};
@@ -167,6 +167,7 @@ pub(crate) fn run(arguments: &RunArguments, registry: &Registry) -> Result<ExitS
         }
         tell_what_matters(&config);
         let receivers = open_receivers(&config, arguments.record.is_some())?;
+        let plans = plans.advised(advice(&config));
         let mut outputs = plans.open(&config, Some(ports.access()))?;
         let limits = &arguments.record_limits;
         let record = arguments.record.as_deref().map(|file| limits.open(file, arguments.outputs.overwrite));

@@ -193,6 +193,8 @@ fn evforge(address: &str, topic: &str, batches: &[Arc<PulsedBatch>]) -> Result<M
         batch_events: BATCH,
         clock: Arc::clone(&clock),
         monitor: None,
+        advice: None,
+        folders: Vec::new(),
         control: None,
         kept: None,
         packets: None,

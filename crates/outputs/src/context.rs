@@ -12,6 +12,7 @@ use evforge_core::run_identity::RunIdentity;
 use evforge_core::run_state::{OutputState, RunState};
 use evforge_core::time::Clock;
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// What an output needs of a run to show its monitor data and to switch them.
@@ -30,6 +31,26 @@ pub trait MonitorControl: fmt::Debug + Send + Sync {
     /// The latest copy of what has been collected, as a JSON object, and asks for a newer one. None before the
     /// first copy.
     fn json(&self) -> Option<String>;
+}
+
+/// What is not as it should be at the host: asked while no packets come.
+pub trait HostAdvice: fmt::Debug + Send + Sync {
+    /// The findings that matter most, the first one most of all. It reads the host, which takes its time, and is asked from a
+    /// thread that may wait.
+    fn findings(&self) -> Vec<HostFinding>;
+}
+
+/// One of them, as `evforge doctor` has it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HostFinding {
+    /// What it is about: "receive buffer".
+    pub subject: String,
+    /// What was found.
+    pub found: String,
+    /// What would be right; none if that is no value.
+    pub wanted: Option<String>,
+    /// The command or the setting that repairs it.
+    pub fix: Option<String>,
 }
 
 /// The run, as far as it is known before the first packet.
@@ -63,6 +84,10 @@ pub struct OutputContext {
     pub clock: Arc<dyn Clock>,
     /// The monitor data of the detector, if they can be had.
     pub monitor: Option<Arc<dyn MonitorControl>>,
+    /// What to look at while no packets come; none where none are received.
+    pub advice: Option<Arc<dyn HostAdvice>>,
+    /// The folders that the outputs of the run write to.
+    pub folders: Vec<PathBuf>,
     /// For an output that serves requests (the page): where they go. None where nobody can ask.
     pub control: Option<ControlAccess>,
     /// What outlives this run in the same program; none where there is one run only.

@@ -35,7 +35,7 @@ mod service;
 mod set;
 mod settings;
 
-pub use context::{MonitorControl, Notes, OutputContext};
+pub use context::{HostAdvice, HostFinding, MonitorControl, Notes, OutputContext};
 pub use kept::Kept;
 pub use plan::{OutputPlan, PlannedOutput};
 pub use registry::Registry;

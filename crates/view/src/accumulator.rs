@@ -99,6 +99,13 @@ impl Accumulator {
         }
     }
 
+    /// That of a detector of so many pixels, with a spectrum of one bin.
+    #[cfg(test)]
+    pub(crate) fn for_test(pixels: usize) -> Self {
+        let memory = Arc::new(EventMemory::new(1 << 20));
+        Self::new(String::new(), pixels, std::iter::once(0..pixels).collect(), 1, memory)
+    }
+
     /// Counts an event in pixel `pixel_id` (from 1).
     #[inline]
     pub(crate) fn count_pixel(&self, pixel_id: u32) {

@@ -229,7 +229,8 @@ impl Client {
     }
 }
 
-async fn stopped(shutdown: &mut watch::Receiver<bool>) {
+/// Waits until this turns true, or nobody can turn it any more.
+pub(crate) async fn stopped(shutdown: &mut watch::Receiver<bool>) {
     let _ = shutdown.wait_for(|&stop| stop).await;
 }
 

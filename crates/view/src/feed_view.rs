@@ -61,18 +61,11 @@ fn view(feed: &Feed) -> FeedState {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event_memory::EventMemory;
     use evforge_core::run_state::RunState;
     use std::time::Duration;
 
     fn stream() -> Arc<Accumulator> {
-        Arc::new(Accumulator::new(
-            String::new(),
-            4,
-            std::iter::once(0..4).collect(),
-            1,
-            Arc::new(EventMemory::new(1 << 20)),
-        ))
+        Arc::new(Accumulator::for_test(4))
     }
 
     fn tell(stream: &Accumulator, feed: Feed) {

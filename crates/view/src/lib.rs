@@ -26,11 +26,14 @@
 //! | pictures as bytes | [`look_frame`]; all at once for scripts: [`frame`] |
 //! | how pixels of any geometry become flat pictures | [`PictureSet`](evforge_picture::PictureSet) |
 //! | bins of the time-of-flight spectrum | [`spectrum`] |
+//! | the history of everything that is counted | `history/` |
+//! | what must be seen from across the room | [`SignState`] |
 
 #![forbid(unsafe_code)]
 
 mod accept;
 mod accumulator;
+mod advice;
 mod answers;
 mod client;
 mod client_counts;
@@ -61,14 +64,16 @@ mod server;
 mod settings;
 mod shared;
 mod shown_run;
+mod signs;
 mod sink;
 pub mod spectrum;
+mod waiting;
 
 pub use client_counts::ClientCounts;
 pub use error::ViewError;
-pub use evforge_outputs::MonitorControl;
+pub use evforge_outputs::{HostAdvice, HostFinding, MonitorControl};
 pub use live_view::LiveView;
 pub use options::ViewOptions;
-pub use protocol::{LocatedLoss, ShownContent};
+pub use protocol::{AdviceState, LocatedLoss, ShownContent, SignState};
 pub use settings::ViewSettings;
 pub use sink::{LiveSink, ViewCounters};

@@ -12,6 +12,7 @@ use crate::shown_run::{LastUpdate, ShownRun};
 use std::net::{SocketAddr, TcpListener};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
+use tokio::runtime::Handle;
 use tokio::sync::watch;
 
 /// A running live view. It is shut down when dropped.
@@ -45,6 +46,7 @@ pub struct LiveView {
     address: SocketAddr,
     shown: ShownRun,
     now: Mutex<Now>,
+    runtime: Handle,
     shutdown: watch::Sender<bool>,
     thread: Option<JoinHandle<()>>,
 }
@@ -78,12 +80,14 @@ impl LiveView {
         };
         let (shutdown, stop) = watch::channel(false);
         let server = server::run(shown.clone(), listener, stop);
-        let now = Mutex::new(Now { shared, last_update: showing.make_updates().map_err(cannot_start)? });
+        let handle = runtime.handle().clone();
+        let last_update = showing.make_updates(&handle).map_err(cannot_start)?;
+        let now = Mutex::new(Now { shared, last_update });
         let thread = std::thread::Builder::new()
             .name("evforge-view".into())
             .spawn(move || runtime.block_on(server))
             .map_err(cannot_start)?;
-        Ok(Self { address, shown, now, shutdown, thread: Some(thread) })
+        Ok(Self { address, shown, now, runtime: handle, shutdown, thread: Some(thread) })
     }
 
     /// Shows another run from now on, at the same address: browsers are greeted with it, and scripts ask it. What belongs to the
@@ -96,7 +100,8 @@ impl LiveView {
         let mut now = lock(&self.now);
         let shared = Arc::new(Shared::new(options, Arc::clone(&now.shared.clients)));
         let showing = self.shown.change(Arc::clone(&shared));
-        let last_update = showing.make_updates().map_err(|source| ViewError::Start { source })?;
+        let last_update =
+            showing.make_updates(&self.runtime).map_err(|source| ViewError::Start { source })?;
         let before = std::mem::replace(&mut *now, Now { shared, last_update });
         before.last_update.make();
         Ok(())

@@ -273,8 +273,42 @@ json_object! {
         /// When the oldest event came that a new selection can still count, in milliseconds since the Unix epoch; absent before the first.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub memory_ms: Option<u64>,
+        /// What must be seen from across the room: alarms first, then warnings.
+        pub signs: Vec<SignState>,
+        /// What `evforge doctor` finds at the host, while no packets come: what matters most comes first.
+        pub advice: Vec<AdviceState>,
         /// Browsers watching now.
         pub clients: u64,
+    }
+}
+
+json_object! {
+    /// What needs a person, in a few words.
+    #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+    pub struct SignState {
+        /// "no_data", "rejecting", "failed", "loss", "unaccounted", "output_failed", "output_waiting", "disk" or "clock".
+        pub sign: &'static str,
+        /// "alarm" (data are lost, or will be at once) or "warning".
+        pub level: &'static str,
+        /// In a few words: "12 packets lost in the last minute".
+        pub text: String,
+    }
+}
+
+json_object! {
+    /// A finding of `evforge doctor`.
+    #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+    pub struct AdviceState {
+        /// What it is about: "receive buffer".
+        pub subject: String,
+        /// What was found.
+        pub found: String,
+        /// What would be right.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub wanted: Option<String>,
+        /// The command or the setting that repairs it.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub fix: Option<String>,
     }
 }
 

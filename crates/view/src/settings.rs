@@ -1,5 +1,6 @@
 //! `[outputs.view]`: a live view as an output of a run.
 
+use crate::history;
 use crate::live_view::LiveView;
 use crate::looks::board;
 use crate::options::{EVENT_MEMORY, ViewOptions};
@@ -59,7 +60,7 @@ impl OutputPlan for ViewSettings {
         // Counts, where each pixel is in each picture, and the images of a pass.
         let of_pictures =
             pictures.pixel_count() * (size_of::<u64>() + (4 + 2 * 8) * (pictures.plans().len() + 3));
-        of_pictures + self.event_memory() + board::MOST_BYTES
+        of_pictures + self.event_memory() + board::MOST_BYTES + history::MOST_BYTES
     }
 
     fn open(self: Box<Self>, context: &OutputContext) -> Result<Box<dyn Output>, Box<dyn Error>> {
@@ -71,6 +72,8 @@ impl OutputPlan for ViewSettings {
             vetoes: context.vetoes.clone(),
             host_names: self.host_names,
             monitor: context.monitor.clone(),
+            advice: context.advice.clone(),
+            folders: context.folders.clone(),
             control: context.control.clone(),
             beam_monitors: context.ledger.beam_monitors.iter().map(|data| data.plan().clone()).collect(),
             placement: context.placement.clone(),

@@ -1,11 +1,12 @@
 //! What the sinks, the server and the owner of a view share.
 
 use crate::accumulator::{Accumulator, InputState, ObservedState};
+use crate::advice::Advice;
 use crate::client_counts::ClientCounters;
 use crate::event_memory::EventMemory;
 use crate::feed_view;
 use crate::frame::Picture;
-use crate::history::{History, Totals};
+use crate::history::{History, SeriesHistory, Totals};
 use crate::ledger;
 use crate::lock::{lock, unix_ms};
 use crate::looks::board::Board;
@@ -14,6 +15,7 @@ use crate::options::ViewOptions;
 use crate::protocol::{
     API_VERSION, GeometryState, Hello, Limits, Now, PROTOCOL_VERSION, SpectrumState, State, StreamState,
 };
+use crate::signs::Watch;
 use crate::spectrum::SpectrumBins;
 use evforge_metrics::{Format, Host, Section, run_metrics, text};
 use evforge_picture::Image;
@@ -36,9 +38,12 @@ pub(crate) struct Shared {
     ended_ms: AtomicU64,
     streams: Mutex<Vec<Arc<Accumulator>>>,
     pub(crate) history: Mutex<History>,
+    pub(crate) series: SeriesHistory,
+    pub(crate) watch: Watch,
+    pub(crate) advice: Advice,
     /// Of all runs that are shown one after the other.
     pub(crate) clients: Arc<ClientCounters>,
-    host: Host,
+    pub(crate) host: Host,
     /// How many looks are counted for scripts at a time.
     pub(crate) at_work: Semaphore,
 }
@@ -54,15 +59,19 @@ impl Shared {
         };
         let has_events = options.counts_events && options.content.is_none();
         let nanoseconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
+        let started_ms = unix_ms();
         Self {
             bins,
             pictured: Pictured::new(options.pictures(), &options.geometry, bins, has_events),
             board: Arc::default(),
             instance: format!("{:x}-{:x}", nanoseconds, std::process::id()),
-            started_ms: unix_ms(),
+            started_ms,
             ended_ms: AtomicU64::new(0),
             streams: Mutex::default(),
             history: Mutex::new(History::new(Instant::now())),
+            series: SeriesHistory::new(started_ms),
+            watch: Watch::new(&options.folders),
+            advice: Advice::new(options.advice.clone()),
             clients,
             host: Host::default(),
             at_work: Semaphore::new(AT_WORK),
@@ -78,7 +87,7 @@ impl Shared {
         accumulator
     }
 
-    fn streams(&self) -> Vec<Arc<Accumulator>> {
+    pub(crate) fn streams(&self) -> Vec<Arc<Accumulator>> {
         lock(&self.streams).clone()
     }
 
@@ -173,17 +182,21 @@ impl Shared {
             .collect();
         let states: Vec<_> = observed.iter().map(|(name, state)| (*name, &**state)).collect();
         let last_event = streams.iter().filter_map(|stream| stream.last_event_at()).max();
+        let (feed, ledger) = (feed_view::of(&streams, now), ledger::join(&states, now));
+        let outputs = ledger::outputs(&states);
         Now {
             time_ms: unix_ms(),
             input: input_name(&streams),
-            feed: feed_view::of(&streams, now),
+            signs: self.watch.signs(&feed, ledger.as_ref(), &outputs),
+            advice: self.advice.told(),
+            feed,
             events: streams.iter().map(|stream| stream.events()).sum(),
             outside_geometry: streams.iter().map(|stream| stream.outside_geometry()).sum(),
             before_first_pulse: streams.iter().map(|stream| stream.before_first_pulse()).sum(),
             beyond_spectrum: streams.iter().map(|stream| stream.beyond_spectrum()).sum(),
             last_event_ms: last_event.map(|at| now.saturating_duration_since(at).as_millis() as u64),
-            ledger: ledger::join(&states, now),
-            outputs: ledger::outputs(&states),
+            ledger,
+            outputs,
             alarms: ledger::alarms(&states),
             memory_ms: streams.iter().filter_map(|stream| stream.memory.oldest_ms()).max(),
             clients: self.clients.connected.load(Relaxed),

@@ -2,12 +2,15 @@
 
 use crate::control::door::Door;
 use crate::handlers::Server;
+use crate::history;
 use crate::looks::board::Board;
 use crate::looks::worker::{Update, make_updates};
 use crate::shared::Shared;
+use crate::waiting;
 use axum::extract::FromRef;
 use bytes::Bytes;
 use std::sync::{Arc, PoisonError, RwLock};
+use tokio::runtime::Handle;
 use tokio::sync::watch;
 
 /// What is shown now: a server has one run after the other. Clones are the same place.
@@ -69,12 +72,14 @@ impl Showing {
         (server, Self { shared, updates: sender, is_over })
     }
 
-    /// Makes the pictures in a thread of its own, as long as somebody may want them.
+    /// Makes the pictures in a thread of its own, and keeps the history, as long as somebody may want them.
     ///
     /// # Errors
     /// If the system gives no thread.
-    pub(crate) fn make_updates(self) -> std::io::Result<LastUpdate> {
+    pub(crate) fn make_updates(self, runtime: &Handle) -> std::io::Result<LastUpdate> {
         let Self { shared, updates, is_over } = self;
+        runtime.spawn(history::task::record(Arc::clone(&shared), is_over.subscribe()));
+        runtime.spawn(waiting::ask(Arc::clone(&shared), is_over.subscribe()));
         let (board, stop) = (Arc::clone(&shared.board), is_over.subscribe());
         let work = move || make_updates(&shared, &updates, &stop);
         std::thread::Builder::new().name("evforge-looks".into()).spawn(work)?;

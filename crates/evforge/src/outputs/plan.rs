@@ -16,7 +16,7 @@ use evforge_core::time::Clock;
 use evforge_net::clock::SystemClock;
 use evforge_net::staged_file::is_standard_output;
 use evforge_outputs::packet_tap::PacketTap;
-use evforge_outputs::{IfExists, Kept, OutputContext, PlannedOutput, Registry};
+use evforge_outputs::{HostAdvice, IfExists, Kept, OutputContext, PlannedOutput, Registry};
 use evforge_pipeline::monitor_tap::MonitorTap;
 use evforge_pipeline::samples::SampleFile;
 use serde::Deserialize;
@@ -32,6 +32,7 @@ pub(crate) struct OutputPlans {
     events: Vec<(String, PlannedOutput)>,
     /// Report, monitor data, averaged waveforms.
     files: [Option<SingleFile>; FILES.len()],
+    advice: Option<Arc<dyn HostAdvice>>,
 }
 
 /// An output that is no output of events.
@@ -78,7 +79,13 @@ impl OutputPlans {
             .into());
         }
         let events = planned.into_iter().map(|plan| (arguments.label(&plan.id), plan)).collect();
-        Ok(Self { events, files })
+        Ok(Self { events, files, advice: None })
+    }
+
+    /// With what an output can show while no packets come.
+    #[must_use]
+    pub(crate) fn advised(self, advice: Option<Arc<dyn HostAdvice>>) -> Self {
+        Self { advice, ..self }
     }
 
     /// Adds the files of all outputs to those of a command.
@@ -103,6 +110,19 @@ impl OutputPlans {
     pub(crate) fn files(&self) -> impl Iterator<Item = PathBuf> + '_ {
         let events = self.events.iter().flat_map(|(_, plan)| plan.plan.files());
         events.chain(self.files.iter().flatten().map(|file| file.path.clone()))
+    }
+
+    /// The folders that they are in, each once.
+    fn folders(&self) -> Vec<PathBuf> {
+        let folder = |file: PathBuf| match file.parent() {
+            Some(folder) if folder.as_os_str().is_empty() => Some(PathBuf::from(".")),
+            folder => folder.map(PathBuf::from),
+        };
+        let mut folders: Vec<PathBuf> =
+            self.files().filter(|file| !is_standard_output(file)).filter_map(folder).collect();
+        folders.sort_unstable();
+        folders.dedup();
+        folders
     }
 
     /// True if an output goes to standard output, which then has nothing else.
@@ -152,6 +172,8 @@ impl OutputPlans {
             batch_events: config.input.events_per_batch,
             clock: Arc::new(SystemClock::start()) as Arc<dyn Clock>,
             monitor: None,
+            advice: self.advice.clone(),
+            folders: self.folders(),
             control: None,
             kept: None,
             packets: None,

@@ -97,6 +97,7 @@ impl Phases<'_> {
         let record = config.serve.record.as_deref().filter(|_| is_run);
         // Before its files: what cannot be received leaves none.
         let receivers = open_receivers(&config, record.is_some())?;
+        let plans = plans.advised(crate::host::advice(&config));
         let mut outputs = plans.open_with(&config, Some(self.ports.access()), Some(self.kept.clone()))?;
         if let Some(number) = number {
             self.number_file.begin(number, &files)?;

@@ -22,7 +22,7 @@ use evforge_core::pulse::PulseTrain;
 use evforge_core::pulsed::{CalendarRule, PulseStage, PulseStageSettings};
 use evforge_core::run_state::RunState;
 use evforge_core::sequence::SequenceTracker;
-use evforge_view::{LiveView, ViewOptions};
+use evforge_view::{HostAdvice, HostFinding, LiveView, ViewOptions};
 use made_up::{Dice, Lottery, MadeUpCounters, account, brightness};
 use std::error::Error;
 use std::net::SocketAddr;
@@ -64,9 +64,30 @@ struct Arguments {
     /// Feed outputs beside the view: one that commits everything, one that waits, one that fails.
     #[arg(long)]
     outputs: bool,
+    /// After so many seconds there is a second with ten times as many events.
+    #[arg(long)]
+    spike: Option<f64>,
+    /// Something is wrong with the host, which is told while no events come (`--rate 0`).
+    #[arg(long)]
+    advice: bool,
     /// Write the expected image here.
     #[arg(long)]
     mask: Option<PathBuf>,
+}
+
+/// A host with a fault.
+#[derive(Debug)]
+struct MadeUpDoctor;
+
+impl HostAdvice for MadeUpDoctor {
+    fn findings(&self) -> Vec<HostFinding> {
+        vec![HostFinding {
+            subject: "receive buffer".into(),
+            found: "net.core.rmem_max is 212992".into(),
+            wanted: Some("33554432".into()),
+            fix: Some("sudo sysctl -w net.core.rmem_max=33554432".into()),
+        }]
+    }
 }
 
 fn write_mask(path: &PathBuf, geometry: &LogicalGeometry, weights: &[f64]) -> Result<(), Box<dyn Error>> {
@@ -109,6 +130,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let pulses = PulseTrain::ess();
     let mut options = ViewOptions::new("Made-up detector", geometry, pulses);
     options.address = arguments.address;
+    options.advice = arguments.advice.then(|| Arc::new(MadeUpDoctor) as Arc<dyn HostAdvice>);
     let view = LiveView::start(options)?;
     println!("live view at http://{}", view.address());
 
@@ -126,7 +148,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         std::thread::sleep(Duration::from_millis(5));
         let elapsed = started.elapsed().as_secs_f64();
         // The source flickers a little, as sources do.
-        let due = (arguments.rate as f64 * (elapsed + 0.6 * (elapsed / 5.0).sin())) as u64;
+        let spike = arguments.spike.map_or(0.0, |after| 9.0 * (elapsed - after).clamp(0.0, 1.0));
+        let due = (arguments.rate as f64 * (elapsed + 0.6 * (elapsed / 5.0).sin() + spike)) as u64;
         let now_ns = SystemTime::now().duration_since(UNIX_EPOCH)?.as_nanos() as u64;
         let pulse_start = pulses.locate(now_ns).map_or(now_ns, |at| at.start_ns);
         while made < due {

@@ -186,7 +186,7 @@ pub(super) fn kind(of: &str) -> String {
     } else {
         match bare(of) {
             "u8" | "u16" | "u32" | "u64" | "usize" => "integer".into(),
-            "f64" => "number".into(),
+            "f32" | "f64" => "number".into(),
             "bool" => "true or false".into(),
             "String" | "str" => "text".into(),
             object => link(object),

@@ -9,14 +9,16 @@ use crate::control::answers::{
 };
 use crate::control::refused::{ErrorAnswer, ErrorState};
 use crate::control::wanted::{ChangeWanted, ChangesWanted, LevelWanted, RunWanted, SwitchWanted};
-use crate::history::RatePoint;
+use crate::history::{
+    HistoryAnswer, KeptState, RatePoint, SeriesList, SeriesPoint, SeriesPoints, SeriesState,
+};
 use crate::json_object::{Field, JsonObject};
 use crate::look_frame::{HeadRegion, LookHead};
 use crate::looks::wanted::{LookWanted, RegionWanted, WindowWanted};
 use crate::protocol::{
-    BalanceState, BeamMonitorState, DiscardState, FeedState, GeometryState, Hello, LedgerState, Limits,
-    LocatedLoss, LookState, LooksRefused, Now, OutputView, PacketState, PictureState, ShownContent,
-    SourceState, SpectrumState, State, Status, StreamState,
+    AdviceState, BalanceState, BeamMonitorState, DiscardState, FeedState, GeometryState, Hello, LedgerState,
+    Limits, LocatedLoss, LookState, LooksRefused, Now, OutputView, PacketState, PictureState, ShownContent,
+    SignState, SourceState, SpectrumState, State, Status, StreamState,
 };
 use crate::spectrum::TimeBins;
 
@@ -46,6 +48,8 @@ pub(super) const OBJECTS: &[Object] = &[
     of::<State>(),
     of::<Now>(),
     of::<FeedState>(),
+    of::<SignState>(),
+    of::<AdviceState>(),
     of::<StreamState>(),
     of::<LedgerState>(),
     of::<PacketState>(),
@@ -62,6 +66,12 @@ pub(super) const OBJECTS: &[Object] = &[
     of::<ImageCounts>(),
     of::<SpectrumCounts>(),
     of::<RegionCounts>(),
+    of::<SeriesList>(),
+    of::<KeptState>(),
+    of::<SeriesState>(),
+    of::<HistoryAnswer>(),
+    of::<SeriesPoints>(),
+    of::<SeriesPoint>(),
     MONITOR_ANSWER,
     MONITOR_DATA,
     MONITOR_CHANNEL,

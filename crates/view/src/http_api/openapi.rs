@@ -158,7 +158,7 @@ fn schema(of: &str) -> Value {
     } else {
         match bare(of) {
             "u8" | "u16" | "u32" | "u64" | "usize" => json!({ "type": "integer", "minimum": 0 }),
-            "f64" => json!({ "type": "number" }),
+            "f32" | "f64" => json!({ "type": "number" }),
             "bool" => json!({ "type": "boolean" }),
             "String" | "str" => json!({ "type": "string" }),
             object => reference(object),

@@ -1,13 +1,47 @@
 //! All paths of the live view but those of [`control_routes`](super::control_routes).
 
 use super::route::{Answer, Content, Method, Parameter, Route};
-use crate::{handlers, monitor};
+use crate::{handlers, history, monitor};
 use axum::routing::on;
 
 const NONE: Option<&[Parameter]> = Some(&[]);
 
 const NO_MONITOR: Answer =
     Answer::words(404, "the view was started without monitor data, as that of `drop receive` is");
+
+const HISTORY: Option<&[Parameter]> = Some(&[
+    Parameter {
+        name: "series",
+        meaning: "which series; it may be there up to 16 times; encoded as usual in addresses",
+        range: "an `id` of `/api/series.json`, or a `name` that only one of them has",
+        default: "none: it must be there",
+    },
+    Parameter {
+        name: "from",
+        meaning: "the beginning: milliseconds since the Unix epoch; with a minus sign, before `to`",
+        range: "whole numbers; before `to`",
+        default: "-600000",
+    },
+    Parameter {
+        name: "to",
+        meaning: "the end, in the same way; with a minus sign, before the end of the newest second",
+        range: "whole numbers",
+        default: "the end of the newest second",
+    },
+    Parameter {
+        name: "points",
+        meaning: "how many points a series may have: the finest step is taken that has no more",
+        range: "2 to 4000",
+        default: "600",
+    },
+]);
+
+const NO_TIME: Answer = Answer::words(
+    400,
+    "a parameter is missing or makes no sense; the answer says which, and what it must be",
+);
+
+const NO_SERIES: Answer = Answer::words(404, "there is no such series, or several have that name");
 
 /// Every path, in the order of the document.
 pub(super) fn routes() -> impl Iterator<Item = &'static Route> {
@@ -62,6 +96,52 @@ const SHOWN: &[Route] = &[
         answers: &[Answer { status: 200, content_type: "application/octet-stream", when: "always" }],
         example: ("api/image.bin", " --output image.bin"),
         handler: |method| on(method, handlers::image_bin),
+    },
+    Route {
+        method: Method::Get,
+        path: "/api/series.json",
+        changes: false,
+        body: None,
+        purpose: "Which series there are: everything that is counted of the run, of this program and of its host, with a value each second.",
+        parameters: NONE,
+        content: Content::Object("SeriesList"),
+        answers: &[Answer::json("always; in the first seconds it is empty")],
+        example: ("api/series.json", ""),
+        handler: |method| on(method, history::handlers::series),
+    },
+    Route {
+        method: Method::Get,
+        path: "/api/history.json",
+        changes: false,
+        body: None,
+        purpose: "Series over a time, as minimum, mean and maximum of each step: a spike of one second is as high in a step of an hour. Steps of seconds are kept for an hour, minutes for 48 hours.",
+        parameters: HISTORY,
+        content: Content::Object("HistoryAnswer"),
+        answers: &[Answer::json("all of the series are there"), NO_TIME, NO_SERIES],
+        example: ("api/history.json?series=evforge_view_events_total&from=-60000", ""),
+        handler: |method| on(method, history::handlers::history_json),
+    },
+    Route {
+        method: Method::Get,
+        path: "/api/history.csv",
+        changes: false,
+        body: None,
+        purpose: "The same as a table, with a column for each minimum, mean and maximum.",
+        parameters: HISTORY,
+        content: Content::Other(
+            "a table: a line for each step in which a series has a point, with the beginning of the step in milliseconds since the Unix epoch; a cell is empty where there is none",
+        ),
+        answers: &[
+            Answer {
+                status: 200,
+                content_type: "text/csv; charset=utf-8",
+                when: "all of the series are there",
+            },
+            NO_TIME,
+            NO_SERIES,
+        ],
+        example: ("api/history.csv?series=evforge_view_events_total&from=-60000", " --output history.csv"),
+        handler: |method| on(method, history::handlers::history_csv),
     },
     Route {
         method: Method::Get,

@@ -11,7 +11,9 @@ use evforge_core::run_state::{OutputState, RunState};
 use evforge_core::sequence::SequenceTracker;
 use evforge_testkit::http_document::{Documented, Path as Asked};
 use evforge_testkit::skip;
-use evforge_view::{LiveSink, LiveView, MonitorControl, ShownContent, ViewOptions, http_api};
+use evforge_view::{
+    HostAdvice, HostFinding, LiveSink, LiveView, MonitorControl, ShownContent, ViewOptions, http_api,
+};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
@@ -69,6 +71,22 @@ impl MonitorControl for Control {
 
     fn json(&self) -> Option<String> {
         None
+    }
+}
+
+/// A host with one fault.
+#[derive(Debug)]
+struct Doctor;
+
+impl HostAdvice for Doctor {
+    fn findings(&self) -> Vec<HostFinding> {
+        let subject = "receive buffer".to_owned();
+        vec![HostFinding {
+            subject,
+            found: "1 MB".into(),
+            wanted: Some("8 MB".into()),
+            fix: Some("sysctl".into()),
+        }]
     }
 }
 
@@ -182,6 +200,12 @@ fn provoke(path: &Asked, status: u16, content_type: &str) -> Option<crate::commo
             let wanted = if name == "/api/look.bin" { "look=1" } else { "slice_ns=5" };
             sent(&full(false).0, &format!("{name}?{wanted}"), "")
         }
+        ("/api/history.json" | "/api/history.csv", 400) => {
+            sent(&full(false).0, &format!("{}?points=1", path.name), "")
+        }
+        ("/api/history.json" | "/api/history.csv", 404) => {
+            sent(&full(false).0, &format!("{}?series=none", path.name), "")
+        }
         ("/api/live", 101) => raw(full(false).0.address(), &format!("Connection: Upgrade\r\n{websocket}")),
         ("/api/live", 400) => {
             let other = websocket.replace(": 13", ": 12");
@@ -258,7 +282,7 @@ fn answers_have_exactly_the_documented_fields() {
     let host = view.address().to_string();
     let mut seen = BTreeSet::new();
     // Twice, as some fields are absent without a run, and some with one.
-    let (bare, _other) = start(options(2, 2));
+    let (bare, _other) = start(ViewOptions { advice: Some(Arc::new(Doctor)), ..options(2, 2) });
     for path in &documented.paths {
         let Some(object) = &path.object else { continue };
         let own = r#"{"changes": [{"key": "x.threshold", "value": 3}]}"#;
@@ -271,6 +295,19 @@ fn answers_have_exactly_the_documented_fields() {
             documented.check(object, &answer.json(), &mut BTreeSet::new());
         }
     }
+    // What comes after a while.
+    let later = |address: SocketAddr, path: &str, is_there: &dyn Fn(&Value) -> bool| loop {
+        let answer = ask("GET", address, path, &address.to_string(), "").json();
+        if is_there(&answer) {
+            return answer;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    };
+    let history = "/api/history.json?series=evforge_view_events_total";
+    let told = later(view.address(), history, &|told| told["series"][0]["points"] != json!([]));
+    documented.check("HistoryAnswer", &told, &mut seen);
+    let told = later(bare.address(), "/api/state.json", &|told| told["advice"] != json!([]));
+    documented.check("State", &told, &mut seen);
     // What is wanted, and what is refused: `at_ns` and the like are left out, as they may be.
     for path in documented.paths.iter().filter(|path| !path.body.is_empty()) {
         let body = documented.bodies.get(&(path.method.clone(), path.name.clone())).expect("a body's object");

@@ -3,6 +3,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod connections;
+mod history;
 mod http;
 mod http_api;
 mod looks;

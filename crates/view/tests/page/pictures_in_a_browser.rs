@@ -1,23 +1,22 @@
-//! The pictures of the page in a real browser.
+//! The page in a real browser: its pictures, and its history.
 
 use evforge_testkit::skip;
 use std::path::Path;
 use std::process::Command;
 
-/// `EVFORGE_PICTURES_SCREENSHOTS` names a folder that keeps pictures of the page.
-#[test]
-fn pictures_are_chosen_and_binned_in_a_browser() {
-    let test = "pictures_are_chosen_and_binned_in_a_browser";
+/// Runs a test of `tests/browser` on the example `live`. `EVFORGE_PICTURES_SCREENSHOTS` names a folder that keeps pictures of the
+/// page.
+fn in_a_browser(test: &str, program: &str) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/browser");
     if !folder.join("node_modules/playwright-core").is_dir() {
         return skip(test, "playwright-core is not installed: run npm ci in tests/browser");
     }
     // Cargo builds the examples with the tests, in the folder beside theirs.
-    let tests = std::env::current_exe().unwrap();
-    let example = tests.parent().and_then(Path::parent).unwrap().join("examples/live");
+    let tests = std::env::current_exe().expect("a program has a place");
+    let example = tests.parent().and_then(Path::parent).expect("a folder of a folder").join("examples/live");
     assert!(example.is_file(), "{} is not there: cargo test builds it", example.display());
     let mut node = Command::new("node");
-    node.arg("pictures_test.mjs").arg(example).args(std::env::var_os("EVFORGE_PICTURES_SCREENSHOTS"));
+    node.arg(program).arg(example).args(std::env::var_os("EVFORGE_PICTURES_SCREENSHOTS"));
     match node.current_dir(folder).output() {
         Err(error) => skip(test, &format!("node cannot be started: {error}")),
         Ok(page) => {
@@ -26,4 +25,14 @@ fn pictures_are_chosen_and_binned_in_a_browser() {
             println!("{out}");
         }
     }
+}
+
+#[test]
+fn pictures_are_chosen_and_binned_in_a_browser() {
+    in_a_browser("pictures_are_chosen_and_binned_in_a_browser", "pictures_test.mjs");
+}
+
+#[test]
+fn a_spike_is_visible_at_every_range_in_a_browser() {
+    in_a_browser("a_spike_is_visible_at_every_range_in_a_browser", "history_test.mjs");
 }
