@@ -35,7 +35,7 @@ mod sheet;
 pub use axis::{Axis, Unit};
 pub use binning::{AxisFit, Cells, fit};
 pub use caption::{Caption, heading, loss_text};
-pub use colours::{COLOUR_STEPS, EMPTY_COLOUR, Rgb, colours, page_table};
+pub use colours::{COLOUR_STEPS, ColourMap, EMPTY_COLOUR, Rgb, colours, page_table};
 pub use grid::Grid;
 pub use image::Image;
 pub use picture_set::{PicturePlan, PictureSet};
