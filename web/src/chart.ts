@@ -22,14 +22,19 @@ export function axis(label: string | null, more: uPlot.Axis = {}): uPlot.Axis {
   };
 }
 
-/** A chart that fills `holder` and follows its size and the system's light and dark. */
+/** A chart that fills `holder` and follows its size and light and dark, until it is destroyed. */
 export function makeChart(
   holder: HTMLElement, options: Omit<uPlot.Options, "width" | "height">, data: uPlot.AlignedData,
 ): uPlot {
   const size = () => ({ width: Math.max(80, holder.clientWidth), height: Math.max(60, holder.clientHeight) });
   const chart = new uPlot({ legend: { show: false }, padding: [8, 28, 0, 0], ...options, ...size() }, data, holder);
-  new ResizeObserver(() => chart.setSize(size())).observe(holder);
-  onThemeChange(() => chart.redraw(false));
+  const observer = new ResizeObserver(() => chart.setSize(size()));
+  observer.observe(holder);
+  const forget = onThemeChange(() => chart.redraw(false));
+  (chart.hooks.destroy ??= []).push(() => {
+    observer.disconnect();
+    forget();
+  });
   return chart;
 }
 

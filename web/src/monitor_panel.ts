@@ -127,7 +127,14 @@ export class MonitorPanel {
     this.correlation.show({
       nx: bins,
       ny: bins,
-      counts: Float64Array.from(data.correlation),
+      sums: {
+        part: { x0: 0, y0: 0, x1: bins, y1: bins },
+        block: { x: 1, y: 1 },
+        columns: bins,
+        rows: bins,
+        counts: Float64Array.from(data.correlation),
+      },
+      factor: 1,
       panels: 1,
       across: pixelAxis(`amplitude on ${first} (bins of ${step})`, bins),
       up: pixelAxis(`amplitude on ${second}`, bins),
