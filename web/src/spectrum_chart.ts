@@ -99,9 +99,9 @@ export class SpectrumChart {
 
   private overlapWords(unit: Scaling, periodNs: number): string {
     const time = scaling("tof", null, null, periodNs);
-    const at = `${short(time.fromNs(periodNs))}\u202f${time.symbol}`;
+    const at = `${Number(time.fromNs(periodNs).toPrecision(4))}\u202f${time.symbol}`;
     const also = unit.unit === "tof" ? "" : `, ${short(unit.fromNs(periodNs))}\u202f${unit.symbol}`;
-    return `Frame overlap: counts reach the end of the period (${at}${also}); what is slower is shown as fast neutrons of the next pulse.`;
+    return `Frame overlap: counts up to the end of the period, ${at}${also}`;
   }
 
   private rangeOf(unit: Scaling, zoom: [number, number] | null, periodNs: number): [number, number] {
