@@ -14,6 +14,8 @@ pub enum Unit {
     Layer,
     /// Millimetres from the middle of the detector.
     Mm,
+    /// Bins of time of flight.
+    Bin,
 }
 
 /// An axis of a picture.

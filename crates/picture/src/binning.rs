@@ -72,21 +72,15 @@ pub struct Cells {
 impl Cells {
     /// The cells of an image.
     pub fn of(image: &Image, [across, up]: [AxisFit; 2]) -> Self {
-        let (columns, rows) = (across.cells() as usize, up.cells() as usize);
-        let mut sums = vec![0_u64; columns * rows];
-        for (y, line) in image.counts.chunks_exact((image.nx as usize).max(1)).enumerate() {
-            let from = (rows - 1 - y / up.block as usize) * columns;
-            let cells = &mut sums[from..from + columns];
-            for (cell, counts) in cells.iter_mut().zip(line.chunks(across.block as usize)) {
-                *cell += counts.iter().sum::<u64>();
-            }
-        }
+        let sums = image.block_sums([0, 0], [image.nx, image.ny], [across.block, up.block]);
+        let (columns, rows) = (sums.nx as usize, sums.ny as usize);
+        let from_the_top = sums.counts.chunks_exact(columns.max(1)).rev().flatten().copied();
         let covered = |axis: &AxisFit, cell: usize| axis.block.min(axis.pixels - cell as u32 * axis.block);
         let value = |(at, sum): (usize, u64)| {
             let pixels = covered(&across, at % columns) * covered(&up, rows - 1 - at / columns);
             sum as f64 / f64::from(pixels)
         };
-        let values: Vec<f64> = sums.into_iter().enumerate().map(value).collect();
+        let values: Vec<f64> = from_the_top.enumerate().map(value).collect();
         let largest = values.iter().copied().fold(0.0, f64::max);
         let smallest_possible = 1.0 / f64::from(across.block * up.block);
         Self { columns: across.cells(), rows: up.cells(), values, largest, smallest_possible }

@@ -10,6 +10,7 @@
 //! |---|---|
 //! | which pictures a detector and its beam monitors have, with titles and axes | [`PictureSet`] |
 //! | how pixels become a flat image | [`PictureSet::add`], [`Plane`] |
+//! | where each pixel is in a picture, for counting straight into it | [`PictureSet::places`] |
 //! | an image on fewer or more points than it has pixels | [`AxisFit`], [`Cells`] |
 //! | colours of counts, which the page has from here | [`COLOUR_STEPS`], [`colours`], [`Scale`] |
 //! | what stands above a picture: counts, dates, losses | [`Caption`] |
@@ -26,6 +27,7 @@ mod colours;
 mod grid;
 mod image;
 mod picture_set;
+mod places;
 mod plane;
 mod plot;
 mod png_file;
@@ -37,8 +39,9 @@ pub use binning::{AxisFit, Cells, fit};
 pub use caption::{Caption, heading, loss_text};
 pub use colours::{COLOUR_STEPS, ColourMap, EMPTY_COLOUR, Rgb, colours, page_table};
 pub use grid::Grid;
-pub use image::Image;
+pub use image::{Image, block_sums};
 pub use picture_set::{PicturePlan, PictureSet};
+pub use places::{NOWHERE, long_axes};
 pub use plane::Plane;
 pub use png_file::{PictureError, encode_png};
 pub use scale::Scale;

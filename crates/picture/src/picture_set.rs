@@ -190,6 +190,13 @@ impl PictureSet {
         }
     }
 
+    /// The pixels that a picture shows: how many lie before them, and their geometry.
+    pub fn part(&self, which: usize) -> Option<(usize, LogicalGeometry)> {
+        let part = self.plans.get(which)?.part;
+        let before = self.parts[..part].iter().map(|part| part.gap + part.geometry.pixel_count() as usize);
+        Some((before.sum::<usize>() + self.parts[part].gap, self.parts[part].geometry))
+    }
+
     /// Events in the images, each once: the sum of the first picture of each part.
     pub fn total(&self, images: &[Image]) -> u64 {
         let first = images.iter().zip(&self.plans).filter(|(_, plan)| plan.is_first);

@@ -4,8 +4,10 @@
 //! reader sees each counter as it is at some moment during its reading; the counts of a picture may
 //! therefore be some events apart from the total next to it, but nothing is lost and the next picture has it.
 
+use crate::event_memory::EventMemory;
 use evforge_core::run_state::RunState;
 use evforge_picture::PictureSet;
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
@@ -36,7 +38,14 @@ pub(crate) struct Accumulator {
     /// Zero of `last_event_ms`.
     started: Instant,
     pixels: Box<[AtomicU64]>,
-    spectrum: Box<[AtomicU64]>,
+    /// Counts per bin of each part of the pixels, and of the events that are in none of them.
+    spectra: Box<[AtomicU64]>,
+    bins: usize,
+    /// The pixels of each part, from 0.
+    parts: Vec<Range<usize>>,
+    pulses: AtomicU64,
+    /// The newest events themselves.
+    pub(crate) memory: Arc<EventMemory>,
     events: AtomicU64,
     pictured: AtomicU64,
     outside_geometry: AtomicU64,
@@ -61,12 +70,22 @@ fn zeros(count: usize) -> Box<[AtomicU64]> {
 }
 
 impl Accumulator {
-    pub(crate) fn new(stream: String, pixels: usize, bins: usize) -> Self {
+    pub(crate) fn new(
+        stream: String,
+        pixels: usize,
+        parts: Vec<Range<usize>>,
+        bins: usize,
+        memory: Arc<EventMemory>,
+    ) -> Self {
         Self {
             stream,
             started: Instant::now(),
             pixels: zeros(pixels),
-            spectrum: zeros(bins),
+            spectra: zeros((parts.len() + 1) * bins),
+            bins,
+            parts,
+            pulses: AtomicU64::new(0),
+            memory,
             events: AtomicU64::new(0),
             pictured: AtomicU64::new(0),
             outside_geometry: AtomicU64::new(0),
@@ -92,12 +111,24 @@ impl Accumulator {
         }
     }
 
-    /// Counts an event in a bin of the spectrum; none is an event before its pulse or before the first one.
+    /// Counts an event in a bin of the spectrum of its part; none is an event before its pulse or before the first one.
     #[inline]
-    pub(crate) fn count_bin(&self, bin: Option<u64>) {
+    pub(crate) fn count_bin(&self, pixel_id: u32, bin: Option<u64>) {
         let Some(bin) = bin else { return bump(&self.before_first_pulse, 1) };
-        let place = usize::try_from(bin).ok().and_then(|bin| self.spectrum.get(bin));
+        let index = PictureSet::index_of(pixel_id);
+        let part = self.parts.iter().position(|part| part.contains(&index)).unwrap_or(self.parts.len());
+        let bin = usize::try_from(bin).ok().filter(|&bin| bin < self.bins);
+        let place = bin.and_then(|bin| self.spectra.get(part * self.bins + bin));
         bump(place.unwrap_or(&self.beyond_spectrum), 1);
+    }
+
+    /// Counts pulses that began.
+    pub(crate) fn count_pulses(&self, pulses: u64) {
+        bump(&self.pulses, pulses);
+    }
+
+    pub(crate) fn pulses(&self) -> u64 {
+        self.pulses.load(Relaxed)
     }
 
     /// Replaces the counts of the pixels and the number of events, which are counted elsewhere.
@@ -110,7 +141,7 @@ impl Accumulator {
 
     /// Replaces pixels and spectrum by what takes their place.
     pub(crate) fn replace(&self, pixels: impl Iterator<Item = u64>, spectrum: impl Iterator<Item = u64>) {
-        for (place, value) in self.pixels.iter().zip(pixels).chain(self.spectrum.iter().zip(spectrum)) {
+        for (place, value) in self.pixels.iter().zip(pixels).chain(self.spectra.iter().zip(spectrum)) {
             place.store(value, Relaxed);
         }
         bump(&self.replaced, 1);
@@ -147,8 +178,14 @@ impl Accumulator {
         self.pixels.iter().map(|count| count.load(Relaxed))
     }
 
-    pub(crate) fn spectrum(&self) -> impl Iterator<Item = u64> + '_ {
-        self.spectrum.iter().map(|count| count.load(Relaxed))
+    /// Counts per bin of a part; the one behind the last has the events that are in none.
+    pub(crate) fn spectrum(&self, part: usize) -> impl Iterator<Item = u64> + '_ {
+        self.spectra.iter().skip(part * self.bins).take(self.bins).map(|count| count.load(Relaxed))
+    }
+
+    /// How many parts have a spectrum, with that of the events that are in none.
+    pub(crate) fn spectrum_count(&self) -> usize {
+        self.parts.len() + 1
     }
 
     pub(crate) fn events(&self) -> u64 {

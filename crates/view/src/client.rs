@@ -1,7 +1,8 @@
 //! One browser at the WebSocket.
 
-use crate::pictures::Update;
-use crate::protocol::Status;
+use crate::client_looks::ClientLooks;
+use crate::looks::worker::Update;
+use crate::protocol::{LooksRefused, Status};
 use crate::shared::{Shared, lock};
 use axum::extract::ws::{CloseFrame, Message, Utf8Bytes, WebSocket, close_code};
 use evforge_log::group::VIEW;
@@ -31,7 +32,7 @@ struct Client {
     /// Numbers of the updates that wait for an acknowledgement, and when they were sent.
     unacknowledged: VecDeque<(u64, Instant)>,
     last_number: u64,
-    last_picture: u32,
+    looks: ClientLooks,
     next_point: u64,
     skipped: u64,
 }
@@ -75,7 +76,7 @@ pub(crate) async fn serve(
         socket,
         unacknowledged: VecDeque::new(),
         last_number: updates.borrow().number,
-        last_picture: 0,
+        looks: ClientLooks::of_everything(&seat.0),
         next_point: 0,
         skipped: 0,
     };
@@ -84,8 +85,9 @@ pub(crate) async fn serve(
         Ok(()) => client.run(&mut updates, &mut shutdown).await,
         Err(farewell) => farewell,
     };
+    client.looks.keep();
     if farewell == Farewell::Shutdown {
-        client.say_how_it_ended().await;
+        client.say_how_it_ended(&mut updates).await;
     }
     // The seat is free before the browser hears of it.
     tracing::debug!(target: VIEW, clients = client_count(&seat).saturating_sub(1), why = ?farewell, "a browser has left");
@@ -111,7 +113,7 @@ impl Client {
             let room = self.unacknowledged.len() < self.shared.options.window;
             let result = tokio::select! {
                 () = stopped(shutdown) => Err(Farewell::Shutdown),
-                message = self.socket.recv() => self.hear(message),
+                message = self.socket.recv() => self.hear(message).await,
                 changed = updates.changed(), if room => match changed {
                     Ok(()) => {
                         let update = updates.borrow_and_update().clone();
@@ -129,8 +131,16 @@ impl Client {
         }
     }
 
-    fn hear(&mut self, message: Option<Result<Message, axum::Error>>) -> Result<(), Farewell> {
+    async fn hear(&mut self, message: Option<Result<Message, axum::Error>>) -> Result<(), Farewell> {
         match message {
+            Some(Ok(Message::Text(text))) if text.starts_with('{') => {
+                match self.looks.hear(&text, &self.shared) {
+                    Ok(()) => Ok(()),
+                    Err(message) => {
+                        self.send(self::text(&LooksRefused { r#type: "refused", message })?).await
+                    }
+                }
+            }
             Some(Ok(Message::Text(text))) => {
                 let number: Option<u64> = text.strip_prefix("ack ").and_then(|number| number.parse().ok());
                 let number = number.filter(|&number| number <= self.last_number).ok_or(Farewell::Misspoke)?;
@@ -146,7 +156,7 @@ impl Client {
     }
 
     async fn show(&mut self, update: Update) -> Result<(), Farewell> {
-        let Some(now) = update.now else { return Ok(()) };
+        let Some(now) = update.now.clone() else { return Ok(()) };
         let missed = update.number.saturating_sub(self.last_number + 1);
         self.skipped += missed;
         self.shared.clients.skipped.fetch_add(missed, Relaxed);
@@ -156,37 +166,38 @@ impl Client {
             self.next_point = history.next_number();
             points
         };
-        let frame = update.picture != self.last_picture;
+        let frames = self.looks.new_frames(&update);
         let status = Status {
             r#type: "status",
             number: update.number,
-            frame,
+            frames: frames.iter().map(|&(place, _)| place).collect(),
+            looks: self.looks.states(),
             skipped: self.skipped,
             points,
             now: &now,
         };
-        (self.last_number, self.last_picture) = (update.number, update.picture);
+        self.last_number = update.number;
         // Before the sending: a browser that does not read must not stay for ever.
         self.unacknowledged.push_back((update.number, Instant::now()));
         self.send(text(&status)?).await?;
-        if frame {
-            self.send(Message::Binary(update.frame)).await?;
+        for (_, frame) in frames {
+            self.send(Message::Binary(frame)).await?;
         }
         self.shared.clients.sent.fetch_add(1, Relaxed);
         Ok(())
     }
 
     /// The last state and the last picture: a page that stays open shows how the run has ended, with all of its events.
-    async fn say_how_it_ended(&mut self) {
-        let mut update = Update {
-            number: self.last_number + 1,
-            picture: self.last_picture.wrapping_add(1),
-            now: Some(Arc::new(self.shared.now())),
-            ..Update::default()
+    async fn say_how_it_ended(&mut self, updates: &mut watch::Receiver<Update>) {
+        let last = async {
+            let update = updates.wait_for(|update| update.is_last).await.map(|update| update.clone());
+            match update {
+                Ok(update) => self.show(update).await,
+                Err(_) => Ok(()),
+            }
         };
-        update.frame = self.shared.picture(update.picture).encode();
         // A browser that does not read does not hear it, and nobody waits for it.
-        let _ = timeout(std::time::Duration::from_millis(500), self.show(update)).await;
+        let _ = timeout(std::time::Duration::from_millis(700), last).await;
     }
 
     async fn send(&mut self, message: Message) -> Result<(), Farewell> {

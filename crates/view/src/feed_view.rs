@@ -61,11 +61,12 @@ fn view(feed: &Feed) -> FeedState {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::event_memory::EventMemory;
     use evforge_core::run_state::RunState;
     use std::time::Duration;
 
     fn stream() -> Arc<Accumulator> {
-        Arc::new(Accumulator::new(String::new(), 4, 1))
+        Arc::new(Accumulator::new(String::new(), 4, vec![0..4], 1, Arc::new(EventMemory::new(1 << 20))))
     }
 
     fn tell(stream: &Accumulator, feed: Feed) {

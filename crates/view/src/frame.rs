@@ -55,6 +55,9 @@ pub enum FrameError {
     /// It does not begin with the magic bytes, or has another version.
     #[error("these bytes are not a picture of version {VERSION}")]
     NotAFrame,
+    /// The same of a look ([`look_frame`](crate::look_frame)).
+    #[error("these bytes are not a look of version {}", crate::look_frame::VERSION)]
+    NotALook,
     /// It has another length than its header says: found and expected bytes.
     #[error("the picture has {found} bytes; its header says {expected}")]
     WrongLength {

@@ -5,8 +5,8 @@ use crate::client::{self, Seat};
 use crate::control::door::Door;
 use crate::control::refused::Refused;
 use crate::frame::Picture;
+use crate::looks::worker::Update;
 use crate::page::{self, plain};
-use crate::pictures::{Update, picture_now};
 use crate::protocol::{API_VERSION, PictureState};
 use crate::shared::Shared;
 use axum::body::{Body, Bytes};
@@ -20,8 +20,8 @@ use serde::Serialize;
 use std::sync::Arc;
 use tokio::sync::watch;
 
-/// A browser says nothing longer than an acknowledgement.
-const LONGEST_MESSAGE: usize = 1024;
+/// Looks with the most regions and corners; nothing that a browser says is longer.
+const LONGEST_MESSAGE: usize = 256 << 10;
 
 /// What answers are made from.
 #[derive(Clone, Debug)]
@@ -82,18 +82,18 @@ pub(crate) async fn metrics(State(server): State<Server>, headers: HeaderMap) ->
 }
 
 pub(crate) async fn pictures(State(server): State<Server>) -> Response<Body> {
-    let pictures = picture_now(&server.shared).images;
+    let pictures = server.shared.picture_now().images;
     let answer = |(plan, image): (&PicturePlan, Image)| PictureSum {
         picture: PictureState::of(plan),
         first: plan.is_first,
         sum: image.total(),
     };
-    let answers: Vec<_> = server.shared.pictures.plans().iter().zip(pictures).map(answer).collect();
+    let answers: Vec<_> = server.shared.pictured.set().plans().iter().zip(pictures).map(answer).collect();
     json(&answers)
 }
 
 pub(crate) async fn image_json(State(server): State<Server>, uri: Uri) -> Response<Body> {
-    let pictures = &server.shared.pictures;
+    let pictures = server.shared.pictured.set();
     let mut asked = form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes());
     let name = asked.find_map(|(key, name)| (key == "picture").then_some(name));
     let Some(which) = name.map_or(Some(0), |name| pictures.find(&name)) else {
@@ -101,19 +101,19 @@ pub(crate) async fn image_json(State(server): State<Server>, uri: Uri) -> Respon
         let text = format!("there is no picture of this name; there are: {}\n", names.join(", "));
         return plain(StatusCode::NOT_FOUND, text);
     };
-    let Picture { number, mut images, .. } = picture_now(&server.shared);
+    let Picture { number, mut images, .. } = server.shared.picture_now();
     let (image, plan) = (images.swap_remove(which), &pictures.plans()[which]);
     let Image { nx, ny, counts } = image;
     json(&ImageCounts { number, picture: plan.name.clone(), nx, ny, counts })
 }
 
 pub(crate) async fn image_bin(State(server): State<Server>) -> Response<Body> {
-    let frame = picture_now(&server.shared).encode();
+    let frame = server.shared.picture_now().encode();
     page::with_type(StatusCode::OK, "application/octet-stream", Body::from(frame))
 }
 
 pub(crate) async fn spectrum(State(server): State<Server>) -> Response<Body> {
-    let counts = server.shared.picture(0).spectrum;
+    let counts = server.shared.picture_now().spectrum;
     json(&SpectrumCounts { bin_ns: server.shared.bins.width_ns, counts })
 }
 

@@ -1,13 +1,13 @@
 //! The live view: what a detector sees, in a browser, while it sees it.
 //!
 //! ```text
-//! events ──► LiveSink ──► counts per pixel, spectrum ──► pictures ──► WebSocket ──► page
-//!               (never waits)                        (at most 5 a second)   (window of 3)
+//! events ──► LiveSink ──┬─► counts per pixel, spectrum ──┬─► looks ──► WebSocket ──► page
+//!            (never waits) └─► the newest events ────────────┘  (5 a second)  (window of 3)
 //! ```
 //!
 //! [`LiveView::start`] serves the page in `web/` (embedded in this crate) from a thread of its own.
 //! [`LiveView::sink`] gives the [`Output`](evforge_core::output::Output) that a pipeline feeds. The sink
-//! only adds to counters: pictures are made by the server's thread, and a browser that is slow, stuck or
+//! only adds to counters and to the memory of the newest events: pictures are made by a thread of their own, and a browser that is slow, stuck or
 //! gone costs the pipeline nothing. It gets fewer pictures, never a queue of old ones.
 //!
 //! With a [`MonitorControl`] in [`ViewOptions::monitor`], the page also shows a detector's monitor data (readouts per
@@ -22,7 +22,8 @@
 //! | asking and changing the run over HTTP, and the token | `control/`, [`ViewOptions::control`] |
 //! | HTTP paths for scripts, and `docs/http-api.md` | [`http_api`] |
 //! | what travels between server and page | [`protocol`] |
-//! | the picture as bytes | [`frame`] |
+//! | regions, slices, windows: what is counted of which events | `looks/`, `event_memory/` |
+//! | pictures as bytes | [`look_frame`]; all at once for scripts: [`frame`] |
 //! | how pixels of any geometry become flat pictures | [`PictureSet`](evforge_picture::PictureSet) |
 //! | bins of the time-of-flight spectrum | [`spectrum`] |
 
@@ -33,9 +34,11 @@ mod accumulator;
 mod answers;
 mod client;
 mod client_counts;
+mod client_looks;
 mod connections;
 mod control;
 mod error;
+mod event_memory;
 mod feed_view;
 pub mod frame;
 mod guard;
@@ -45,10 +48,11 @@ pub mod http_api;
 mod json_object;
 mod ledger;
 mod live_view;
+pub mod look_frame;
+mod looks;
 mod monitor;
 mod options;
 mod page;
-mod pictures;
 pub mod protocol;
 mod server;
 mod settings;

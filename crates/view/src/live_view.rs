@@ -7,11 +7,10 @@ use crate::http_api;
 use crate::options::ViewOptions;
 use crate::server;
 use crate::shared::{Shared, lock};
-use crate::shown_run::ShownRun;
+use crate::shown_run::{LastUpdate, ShownRun};
 use std::net::{SocketAddr, TcpListener};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
-use tokio::runtime::Handle;
 use tokio::sync::watch;
 
 /// A running live view. It is shut down when dropped.
@@ -45,7 +44,6 @@ pub struct LiveView {
     address: SocketAddr,
     shown: ShownRun,
     now: Mutex<Now>,
-    runtime: Handle,
     shutdown: watch::Sender<bool>,
     thread: Option<JoinHandle<()>>,
 }
@@ -54,7 +52,7 @@ pub struct LiveView {
 #[derive(Debug)]
 struct Now {
     shared: Arc<Shared>,
-    is_over: watch::Sender<bool>,
+    last_update: LastUpdate,
 }
 
 impl LiveView {
@@ -79,27 +77,27 @@ impl LiveView {
         };
         let (shutdown, stop) = watch::channel(false);
         let server = server::run(shown.clone(), listener, stop);
-        let handle = runtime.handle().clone();
-        let now = Mutex::new(Now { shared, is_over: showing.make_updates(&handle) });
+        let now = Mutex::new(Now { shared, last_update: showing.make_updates().map_err(cannot_start)? });
         let thread = std::thread::Builder::new()
             .name("evforge-view".into())
             .spawn(move || runtime.block_on(server))
             .map_err(cannot_start)?;
-        Ok(Self { address, shown, now, runtime: handle, shutdown, thread: Some(thread) })
+        Ok(Self { address, shown, now, shutdown, thread: Some(thread) })
     }
 
     /// Shows another run from now on, at the same address: browsers are greeted with it, and scripts ask it. What belongs to the
     /// server (address, limits, names, and who may change anything) stays as it was.
     ///
     /// # Errors
-    /// If an option is outside its range.
+    /// If an option is outside its range, or the system gives no thread.
     pub fn show(&self, options: ViewOptions) -> Result<(), ViewError> {
         options.check()?;
         let mut now = lock(&self.now);
         let shared = Arc::new(Shared::new(options, Arc::clone(&now.shared.clients)));
-        let is_over = self.shown.change(Arc::clone(&shared)).make_updates(&self.runtime);
-        let before = std::mem::replace(&mut *now, Now { shared, is_over });
-        before.is_over.send_replace(true);
+        let showing = self.shown.change(Arc::clone(&shared));
+        let last_update = showing.make_updates().map_err(|source| ViewError::Start { source })?;
+        let before = std::mem::replace(&mut *now, Now { shared, last_update });
+        before.last_update.make();
         Ok(())
     }
 
@@ -146,7 +144,7 @@ impl LiveView {
     }
 
     fn stop(&mut self) {
-        lock(&self.now).is_over.send_replace(true);
+        lock(&self.now).last_update.make();
         self.shutdown.send_replace(true);
         if let Some(thread) = self.thread.take() {
             // A panic of the server has been printed by its thread; it must not take the run down.

@@ -42,6 +42,11 @@ pub struct ViewOptions {
     /// What pictures and spectrum show where that is not counts of events, with the number of bins of the spectrum (1 to 10 000), which
     /// then are no times. Default: none, and events are counted.
     pub content: Option<(ShownContent, usize)>,
+    /// Bytes that the newest events of a stream may take, for regions, slices and windows that are asked for later: 1 MiB to 64 GiB.
+    /// Default: 128 MiB, some 16 million events.
+    pub event_memory: usize,
+    /// Names of the vetoes of the run, in the order of their bits. Default: none.
+    pub vetoes: Vec<String>,
     /// Time between pictures, 50 ms to 10 s. Default: 200 ms.
     pub picture_interval: Duration,
     /// How many updates a browser may leave unacknowledged before it gets no more: 1 to 16. Default: 3.
@@ -87,6 +92,8 @@ impl ViewOptions {
             pulses,
             time_of_flight_bin_ns: None,
             content: None,
+            event_memory: 128 << 20,
+            vetoes: Vec::new(),
             picture_interval: Duration::from_millis(200),
             window: 3,
             client_timeout: Duration::from_secs(20),
@@ -127,6 +134,14 @@ impl ViewOptions {
         let bins = self.content.as_ref().map_or(1, |(_, bins)| *bins);
         if !(1..=MOST_BINS as usize).contains(&bins) {
             return refuse("number of bins", bins.to_string(), format!("1 to {MOST_BINS}"));
+        }
+        let memory = 1 << 20..=64 << 30;
+        if !memory.contains(&self.event_memory) {
+            return refuse(
+                "memory of events",
+                format!("{} bytes", self.event_memory),
+                format!("{memory:?} bytes"),
+            );
         }
         let interval = Duration::from_millis(50)..=Duration::from_secs(10);
         if !interval.contains(&self.picture_interval) {

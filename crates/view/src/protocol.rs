@@ -2,12 +2,17 @@
 //!
 //! # WebSocket, `/api/live`
 //! 1. The server sends a [`Hello`] (JSON text): who it is, the geometry, the bins, the rate so far.
-//! 2. Then updates, at most one per picture interval. An update is a [`Status`] (JSON text); if its `frame`
-//!    is true, the pictures follow as a binary message (see [`frame`](crate::frame)), otherwise they
-//!    have not changed since the last ones sent here. Each message has **all** pictures of the greeting: those from above and
-//!    from the side are small next to the one from the front, and so "Clear" and the choice of a picture need no server.
-//! 3. The page acknowledges an update once it has drawn it: the text `ack 17` for number 17, which covers
+//! 2. The page says what it wants to see: `{"type":"looks","looks":[…]}`, at most 8 looks (`LookWanted`), whenever that changes. Until
+//!    then it has one look, the first picture of everything. What cannot be is answered with a [`LooksRefused`] (JSON text), and
+//!    the looks before stay.
+//! 3. Then updates, one per picture interval, and one more when somebody wants to see something else. An update is a [`Status`]
+//!    (JSON text); the frames of the looks that have changed follow as binary messages
+//!    (see [`look_frame`](crate::look_frame)).
+//! 4. The page acknowledges an update once it has drawn it: the text `ack 17` for number 17, which covers
 //!    all before it.
+//!
+//! Looks that select the same events are counted once, and equal ones encoded once, whoever has them. A browser gets at most
+//! 4.5 MB of frames a second: larger pictures come less often.
 //!
 //! Flow control: at most [`ViewOptions::window`](crate::ViewOptions::window) updates are unacknowledged at
 //! a time. While the window is full, updates are **skipped**, not queued; `skipped` says how many. A page
@@ -19,7 +24,11 @@
 //! The paths, parameters and answers are declared in [`http_api`](crate::http_api), and described in `docs/http-api.md`, which is made of
 //! the declarations: comments of fields here are read there.
 
+use crate::client_looks::MOST_LOOKS;
 use crate::json_object::json_object;
+use crate::looks::look::{MOST_POINTS, MOST_REGIONS};
+use crate::looks::region::MOST_CORNERS;
+use crate::spectrum::MOST_BINS;
 use evforge_picture::{Axis, PicturePlan};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -29,7 +38,7 @@ pub use crate::history::RatePoint;
 /// Version of what `docs/http-api.md` promises of paths, parameters and answers.
 pub const API_VERSION: u32 = 1;
 /// Version of what is said over the WebSocket.
-pub const PROTOCOL_VERSION: u32 = 2;
+pub const PROTOCOL_VERSION: u32 = 3;
 
 json_object! {
     /// The first message to a browser.
@@ -37,7 +46,7 @@ json_object! {
     pub struct Hello {
         /// Always "hello".
         pub r#type: &'static str,
-        /// Version of what is said over the WebSocket: 2.
+        /// Version of what is said over the WebSocket: 3.
         pub protocol: u32,
         /// Changes with every start of a server.
         pub instance: String,
@@ -56,6 +65,12 @@ json_object! {
         /// What pictures and spectrum show instead, if that is not counts of events; absent if it is.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub content: Option<ShownContent>,
+        /// True if regions, slices of time of flight and windows can be asked for: where pictures are counted of events.
+        pub selections: bool,
+        /// What can be asked for at most.
+        pub limits: Limits,
+        /// Names of the vetoes of the run.
+        pub vetoes: Vec<String>,
         /// Milliseconds between pictures.
         pub interval_ms: u64,
         /// Updates that may be unacknowledged.
@@ -65,6 +80,33 @@ json_object! {
         /// The rate of the last ten minutes.
         pub points: Vec<RatePoint>,
     }
+}
+
+json_object! {
+    /// What a browser can ask for at most.
+    #[derive(Clone, Copy, Debug, Serialize)]
+    pub struct Limits {
+        /// Looks at a time.
+        pub looks: usize,
+        /// Regions of a look.
+        pub regions: usize,
+        /// Corners of a polygon.
+        pub corners: usize,
+        /// Bins of a spectrum.
+        pub bins: u64,
+        /// Columns and rows of an image.
+        pub points: u32,
+    }
+}
+
+impl Limits {
+    pub(crate) const OF_LOOKS: Self = Self {
+        looks: MOST_LOOKS,
+        regions: MOST_REGIONS,
+        corners: MOST_CORNERS,
+        bins: MOST_BINS,
+        points: MOST_POINTS,
+    };
 }
 
 json_object! {
@@ -86,7 +128,7 @@ json_object! {
     /// A picture.
     #[derive(Clone, Debug, Serialize)]
     pub struct PictureState {
-        /// What programs call it: "xy", "xz", "yz" or the name of a beam monitor.
+        /// What programs call it: "xy", "xz", "yz", the name of a beam monitor, or "x-tof" and the like.
         pub name: String,
         /// What people read.
         pub title: String,
@@ -94,6 +136,8 @@ json_object! {
         pub plane: &'static str,
         /// True for pictures of a beam monitor.
         pub is_monitor: bool,
+        /// True for a map: time of flight to the right (as many pixels as the look has bins), an axis of the detector upwards.
+        pub is_map: bool,
         /// How many panels stand side by side.
         pub panels: u32,
         /// The axis to the right: label, unit, number of pixels, the value in the middle of pixel 0, and the step to the next.
@@ -110,6 +154,7 @@ impl PictureState {
             title: plan.title.clone(),
             plane: plan.plane.name(),
             is_monitor: plan.is_monitor,
+            is_map: false,
             panels: plan.panels,
             across: plan.across.clone(),
             up: plan.up.clone(),
@@ -160,8 +205,10 @@ json_object! {
         pub r#type: &'static str,
         /// Number of the update; numbers that are missing were skipped.
         pub number: u64,
-        /// True if a picture follows.
-        pub frame: bool,
+        /// Which looks of this browser have changed, by their places: so many frames follow, in this order.
+        pub frames: Vec<usize>,
+        /// The looks of this browser.
+        pub looks: Vec<LookState>,
         /// Updates that this browser has missed because it was slow.
         pub skipped: u64,
         /// Points of the rate that are new to this browser.
@@ -169,6 +216,26 @@ json_object! {
         /// What is the same for all browsers.
         #[serde(flatten)]
         pub now: &'a Now,
+    }
+}
+
+json_object! {
+    /// A look of a browser.
+    #[derive(Clone, Copy, Debug, Serialize)]
+    pub struct LookState {
+        /// Number of its newest frame that was sent; 0 before the first.
+        pub number: u32,
+    }
+}
+
+json_object! {
+    /// What a browser wanted is refused; what it had before stays.
+    #[derive(Clone, Debug, Serialize)]
+    pub struct LooksRefused {
+        /// Always "refused".
+        pub r#type: &'static str,
+        /// What is wrong, and where.
+        pub message: String,
     }
 }
 
@@ -202,6 +269,9 @@ json_object! {
         pub outputs: Vec<OutputView>,
         /// What needs attention, in words; then what the pattern of losses suggests.
         pub alarms: Vec<String>,
+        /// When the oldest event came that a new selection can still count, in milliseconds since the Unix epoch; absent before the first.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub memory_ms: Option<u64>,
         /// Browsers watching now.
         pub clients: u64,
     }

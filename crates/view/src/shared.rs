@@ -2,18 +2,21 @@
 
 use crate::accumulator::{Accumulator, InputState, ObservedState};
 use crate::client_counts::ClientCounters;
+use crate::event_memory::EventMemory;
 use crate::feed_view;
 use crate::frame::Picture;
 use crate::history::{History, Totals};
 use crate::ledger;
+use crate::looks::board::Board;
+use crate::looks::pictured::Pictured;
 use crate::options::ViewOptions;
 use crate::protocol::{
-    API_VERSION, GeometryState, Hello, Now, PROTOCOL_VERSION, PictureState, SpectrumState, State, StreamState,
+    API_VERSION, GeometryState, Hello, Limits, Now, PROTOCOL_VERSION, SpectrumState, State, StreamState,
 };
 use crate::spectrum::SpectrumBins;
 use evforge_metrics::{Format, Host, Section, run_metrics, text};
-use evforge_picture::PictureSet;
-use std::sync::atomic::Ordering::Relaxed;
+use evforge_picture::Image;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
@@ -22,9 +25,13 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 pub(crate) struct Shared {
     pub(crate) options: ViewOptions,
     pub(crate) bins: SpectrumBins,
-    pub(crate) pictures: PictureSet,
+    pub(crate) pictured: Pictured,
+    /// What browsers want to see.
+    pub(crate) board: Arc<Board>,
     pub(crate) instance: String,
-    started_ms: u64,
+    pub(crate) started_ms: u64,
+    /// When the input was first seen to have ended; 0 before.
+    ended_ms: AtomicU64,
     streams: Mutex<Vec<Arc<Accumulator>>>,
     pub(crate) history: Mutex<History>,
     /// Of all runs that are shown one after the other.
@@ -49,9 +56,11 @@ impl Shared {
         let nanoseconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
         Self {
             bins,
-            pictures: options.pictures(),
+            pictured: Pictured::new(options.pictures(), &options.geometry, bins, options.content.is_none()),
+            board: Arc::default(),
             instance: format!("{:x}-{:x}", nanoseconds, std::process::id()),
             started_ms: unix_ms(),
+            ended_ms: AtomicU64::new(0),
             streams: Mutex::default(),
             history: Mutex::new(History::new(Instant::now())),
             clients,
@@ -61,8 +70,9 @@ impl Shared {
     }
 
     pub(crate) fn add_stream(&self, name: &str) -> Arc<Accumulator> {
-        let pixels = self.pictures.pixel_count();
-        let accumulator = Arc::new(Accumulator::new(name.to_owned(), pixels, self.bins.count));
+        let (pixels, parts) = (self.pictured.set().pixel_count(), self.pictured.parts());
+        let memory = Arc::new(EventMemory::new(self.options.event_memory));
+        let accumulator = Arc::new(Accumulator::new(name.to_owned(), pixels, parts, self.bins.count, memory));
         lock(&self.streams).push(Arc::clone(&accumulator));
         accumulator
     }
@@ -81,17 +91,75 @@ impl Shared {
         self.streams().iter().map(|stream| stream.replaced()).sum()
     }
 
-    /// All pictures now.
-    pub(crate) fn picture(&self, number: u32) -> Picture {
-        let mut images = self.pictures.images();
+    /// All pictures now, for a script.
+    pub(crate) fn picture_now(&self) -> Picture {
+        // Scripts compare contents, not numbers: the number of events modulo 2^32 changes with the picture.
+        let number = self.events() as u32;
+        let mut images = self.pictured.set().images();
         let mut spectrum = vec![0; self.bins.count];
         for stream in self.streams() {
-            self.pictures.add(&mut images, stream.pixels());
-            for (count, more) in spectrum.iter_mut().zip(stream.spectrum()) {
-                *count += more;
+            self.pictured.set().add(&mut images, stream.pixels());
+            for part in 0..stream.spectrum_count() {
+                add_to(&mut spectrum, stream.spectrum(part));
             }
         }
         Picture { number, images, spectrum }
+    }
+
+    /// One picture now: that of all events since the start.
+    pub(crate) fn image(&self, picture: usize) -> Image {
+        let [nx, ny] = self.pictured.size(picture, 0);
+        let places = self.pictured.places(picture);
+        let mut counts = vec![0; nx as usize * ny as usize];
+        for stream in self.streams() {
+            for (&place, count) in places.iter().zip(stream.pixels()) {
+                // Nowhere lies beyond every picture.
+                if let Some(sum) = counts.get_mut(place as usize) {
+                    *sum += count;
+                }
+            }
+        }
+        Image { nx, ny, counts }
+    }
+
+    /// Counts per bin of a part of the pixels, since the start.
+    pub(crate) fn spectrum(&self, part: usize) -> Vec<u64> {
+        let mut spectrum = vec![0; self.bins.count];
+        self.streams().iter().for_each(|stream| add_to(&mut spectrum, stream.spectrum(part)));
+        spectrum
+    }
+
+    /// Pulses since the start.
+    pub(crate) fn pulses(&self) -> u64 {
+        self.streams().iter().map(|stream| stream.pulses()).sum()
+    }
+
+    /// Events of each beam monitor since the start.
+    pub(crate) fn monitor_events(&self) -> Vec<u64> {
+        let of = |(_, range): &(String, std::ops::Range<usize>)| {
+            let of_stream =
+                |stream: &Arc<Accumulator>| stream.pixels().skip(range.start).take(range.len()).sum::<u64>();
+            self.streams().iter().map(of_stream).sum()
+        };
+        self.pictured.monitors().iter().map(of).collect()
+    }
+
+    /// The newest events of all streams.
+    pub(crate) fn memories(&self) -> Vec<Arc<EventMemory>> {
+        self.streams().iter().map(|stream| Arc::clone(&stream.memory)).collect()
+    }
+
+    /// The clock by which windows are measured: it stands still from when the input has ended.
+    pub(crate) fn clock_ms(&self) -> u64 {
+        let now = unix_ms();
+        let streams = self.streams();
+        if streams.is_empty() || streams.iter().any(|stream| stream.input() == InputState::Running) {
+            return now;
+        }
+        match self.ended_ms.compare_exchange(0, now, Relaxed, Relaxed) {
+            Ok(_) => now,
+            Err(ended) => ended,
+        }
     }
 
     /// Numbers, ages and ledger now.
@@ -116,6 +184,7 @@ impl Shared {
             ledger: ledger::join(&states, now),
             outputs: ledger::outputs(&states),
             alarms: ledger::alarms(&states),
+            memory_ms: streams.iter().filter_map(|stream| stream.memory.oldest_ms()).max(),
             clients: self.clients.connected.load(Relaxed),
         }
     }
@@ -187,13 +256,16 @@ impl Shared {
                 nz: geometry.nz(),
                 panels: geometry.panels(),
             },
-            pictures: self.pictures.plans().iter().map(PictureState::of).collect(),
+            pictures: self.pictured.states(),
             spectrum: SpectrumState {
                 bin_ns: self.bins.width_ns,
                 bins: self.bins.count,
                 period_ns: self.bins.period_ns,
             },
             content: options.content.as_ref().map(|(content, _)| content.clone()),
+            selections: self.pictured.has_events(),
+            limits: Limits::OF_LOOKS,
+            vetoes: options.vetoes.clone(),
             interval_ms: options.picture_interval.as_millis() as u64,
             window: options.window,
             monitor: options.monitor.is_some(),
@@ -201,6 +273,10 @@ impl Shared {
         };
         (hello, history.next_number())
     }
+}
+
+fn add_to(sums: &mut [u64], counts: impl Iterator<Item = u64>) {
+    sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
 }
 
 /// The state of the input of several streams: the worst of them.

@@ -2,12 +2,12 @@
 
 use crate::control::door::Door;
 use crate::handlers::Server;
-use crate::pictures::{Update, make_updates};
+use crate::looks::board::Board;
+use crate::looks::worker::{Update, make_updates};
 use crate::shared::Shared;
 use axum::extract::FromRef;
 use bytes::Bytes;
 use std::sync::{Arc, PoisonError, RwLock};
-use tokio::runtime::Handle;
 use tokio::sync::watch;
 
 /// What is shown now: a server has one run after the other. Clones are the same place.
@@ -43,8 +43,22 @@ impl FromRef<ShownRun> for Server {
 pub(crate) struct Showing {
     shared: Arc<Shared>,
     updates: watch::Sender<Update>,
-    /// Turns true when this run is not shown any more.
-    pub(crate) is_over: watch::Sender<bool>,
+    is_over: watch::Sender<bool>,
+}
+
+/// Says that a run is not shown any more.
+#[derive(Debug)]
+pub(crate) struct LastUpdate {
+    is_over: watch::Sender<bool>,
+    board: Arc<Board>,
+}
+
+impl LastUpdate {
+    /// Its last update is made now, and its browsers are told.
+    pub(crate) fn make(&self) {
+        self.is_over.send_replace(true);
+        self.board.hurry();
+    }
 }
 
 impl Showing {
@@ -55,9 +69,15 @@ impl Showing {
         (server, Self { shared, updates: sender, is_over })
     }
 
-    /// Makes the pictures, as long as somebody may want them.
-    pub(crate) fn make_updates(self, runtime: &Handle) -> watch::Sender<bool> {
-        runtime.spawn(make_updates(self.shared, self.updates));
-        self.is_over
+    /// Makes the pictures in a thread of its own, as long as somebody may want them.
+    ///
+    /// # Errors
+    /// If the system gives no thread.
+    pub(crate) fn make_updates(self) -> std::io::Result<LastUpdate> {
+        let Self { shared, updates, is_over } = self;
+        let (board, stop) = (Arc::clone(&shared.board), is_over.subscribe());
+        let work = move || make_updates(&shared, &updates, &stop);
+        std::thread::Builder::new().name("evforge-looks".into()).spawn(work)?;
+        Ok(LastUpdate { is_over, board })
     }
 }

@@ -1,6 +1,7 @@
 //! The output that a run feeds.
 
 use crate::accumulator::{Accumulator, InputState};
+use crate::event_memory::ChunkWriter;
 use crate::live_view::LiveView;
 use crate::spectrum::SpectrumBins;
 use evforge_core::counter::CounterSnapshot;
@@ -16,6 +17,7 @@ evforge_core::counters! {
         outside_geometry: Information, Events, "Events whose pixel is neither of the geometry nor of a beam monitor: in no picture.";
         without_time_of_flight: Information, Events, "Events before the first pulse, or before the pulse that the readout gave them: in the image, not in the spectrum.";
         beyond_spectrum: Information, Events, "Events beyond the spectrum, which is one period long: in the image, not in the spectrum.";
+        in_memory: Now, Events, "Events in memory now, for regions, slices and windows that are asked for later.";
         connections: Now, Times, "Connections open now.";
         connections_refused: Information, Times, "Connections turned away because too many were open.";
         connections_timed_out: Information, Times, "Connections cut because they asked for nothing, or took nothing, for too long.";
@@ -27,6 +29,7 @@ evforge_core::counters! {
 #[derive(Debug)]
 pub struct LiveSink {
     counts: Arc<Accumulator>,
+    memory: ChunkWriter,
     bins: SpectrumBins,
     name: String,
     /// The view, if it lives and ends with this output.
@@ -35,7 +38,8 @@ pub struct LiveSink {
 
 impl LiveSink {
     pub(crate) fn new(counts: Arc<Accumulator>, bins: SpectrumBins, name: String) -> Self {
-        Self { counts, bins, name, view: None }
+        let memory = ChunkWriter::new(Arc::clone(&counts.memory));
+        Self { counts, memory, bins, name, view: None }
     }
 
     /// The same, with the view that it feeds: it is shut down when this output is dropped, unless somebody else has it, too.
@@ -89,18 +93,27 @@ impl Output for LiveSink {
         }
         for (pulse, range) in batch.by_pulse() {
             let has_flight = pulse.origin != PulseOrigin::None;
-            for &offset in batch.offsets_ns().get(range).unwrap_or_default() {
-                self.counts.count_bin(match offset {
+            let offsets = batch.offsets_ns().get(range.clone()).unwrap_or_default();
+            for (&offset, &pixel) in offsets.iter().zip(batch.pixel_ids().get(range).unwrap_or_default()) {
+                let bin = match offset {
                     TimeOffset::TOO_LONG => Some(u64::MAX),
                     offset => {
                         let since = u64::try_from(offset).ok().filter(|_| has_flight);
                         since.map(|since| since / self.bins.width_ns)
                     }
-                });
+                };
+                self.counts.count_bin(pixel, bin);
             }
         }
+        self.counts.count_pulses(batch.pulses_begun());
+        self.memory.add(batch);
         self.counts.count_events(batch.len() as u64);
         Ok(Taken::Yes)
+    }
+
+    fn poll(&mut self) -> Result<(), OutputError> {
+        self.memory.close_if_old();
+        Ok(())
     }
 
     fn observe(&mut self, state: &Arc<RunState>) -> Result<(), OutputError> {
@@ -121,6 +134,7 @@ impl Output for LiveSink {
             outside_geometry: self.counts.outside_geometry(),
             without_time_of_flight: self.counts.before_first_pulse(),
             beyond_spectrum: self.counts.beyond_spectrum(),
+            in_memory: self.counts.memory.events(),
             connections: clients.connections,
             connections_refused: clients.connections_refused,
             connections_timed_out: clients.connections_timed_out,
@@ -128,12 +142,14 @@ impl Output for LiveSink {
     }
 
     fn finish(&mut self, state: &Arc<RunState>) -> Result<(), OutputError> {
+        self.memory.close();
         self.counts.set_state(state);
         self.counts.set_input(InputState::Ended);
         Ok(())
     }
 
     fn abandon(&mut self) -> Option<String> {
+        self.memory.close();
         self.counts.set_input(InputState::Failed);
         Some("the page shows the events up to there".into())
     }

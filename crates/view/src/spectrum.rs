@@ -1,11 +1,27 @@
 //! Bins of the time-of-flight spectrum.
 
+use crate::json_object::json_object;
 use evforge_core::pulse::PulseTrain;
+use serde::{Deserialize, Serialize};
 
 /// A width chosen by default gives at least this many bins.
 const FEWEST_BINS: u64 = 500;
 /// No spectrum has more bins than this.
 pub(crate) const MOST_BINS: u64 = 10_000;
+
+json_object! {
+    /// Equal bins of time of flight.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct TimeBins {
+        /// Where the first one begins, in nanoseconds.
+        pub from_ns: u32,
+        /// Width of one in nanoseconds, at least 1.
+        pub width_ns: u32,
+        /// How many, 1 to 10 000.
+        pub count: u32,
+    }
+}
 
 /// Equal bins over one pulse period; the last one may be cut short by the next pulse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -111,9 +111,10 @@ fn watch(socket: &mut WebSocket<TcpStream>) -> Result<PageSeen, String> {
         let (number, events, has_picture) = match message {
             Message::Text(text) => match told(&text)? {
                 Told::Hello { .. } => return Err("it greets twice".into()),
-                Told::Status { number, frame, skipped, events } => {
+                Told::Status { number, frames, skipped, events } => {
                     seen.skipped = skipped;
-                    if frame {
+                    // A client that says nothing has one look.
+                    if !frames.is_empty() {
                         pending = Some((number, events));
                         continue;
                     }

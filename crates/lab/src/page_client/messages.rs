@@ -3,9 +3,9 @@
 use serde::Deserialize;
 
 /// The version of what is said that is understood here.
-const PROTOCOL: u64 = 2;
+const PROTOCOL: u64 = 3;
 /// The beginning of a frame: `EVFV`, and the version of its format.
-const FRAME: &[u8] = b"EVFV\x02";
+const FRAME: &[u8] = b"EVFV\x03";
 
 /// A text.
 #[derive(Debug, Deserialize, PartialEq)]
@@ -14,7 +14,7 @@ pub(super) enum Told {
     /// The greeting.
     Hello { protocol: u64 },
     /// An update.
-    Status { number: u64, frame: bool, skipped: u64, events: u64 },
+    Status { number: u64, frames: Vec<usize>, skipped: u64, events: u64 },
 }
 
 /// Reads a text; a greeting of another version is refused.
@@ -45,17 +45,17 @@ mod tests {
     #[test]
     fn what_a_page_is_told_is_read_with_whatever_else_is_in_it() {
         let status =
-            r#"{"type":"status","number":7,"frame":true,"skipped":1,"points":[],"events":42,"alarms":["x"]}"#;
-        assert_eq!(told(status), Ok(Told::Status { number: 7, frame: true, skipped: 1, events: 42 }));
-        assert_eq!(told(r#"{"type":"hello","protocol":2,"title":"x"}"#), Ok(Told::Hello { protocol: 2 }));
-        assert!(told(r#"{"type":"hello","protocol":3}"#).unwrap_err().contains("version 3"));
-        assert!(told(r#"{"type":"status","number":7}"#).unwrap_err().contains("frame"));
+            r#"{"type":"status","number":7,"frames":[0],"skipped":1,"points":[],"events":42,"alarms":["x"]}"#;
+        assert_eq!(told(status), Ok(Told::Status { number: 7, frames: vec![0], skipped: 1, events: 42 }));
+        assert_eq!(told(r#"{"type":"hello","protocol":3,"title":"x"}"#), Ok(Told::Hello { protocol: 3 }));
+        assert!(told(r#"{"type":"hello","protocol":2}"#).unwrap_err().contains("version 2"));
+        assert!(told(r#"{"type":"status","number":7}"#).unwrap_err().contains("frames"));
     }
 
     #[test]
     fn a_frame_of_another_version_is_refused() {
-        assert_eq!(check_frame(b"EVFV\x02\x01"), Ok(()));
-        assert!(check_frame(b"EVFV\x03\x01").is_err());
+        assert_eq!(check_frame(b"EVFV\x03\x01"), Ok(()));
+        assert!(check_frame(b"EVFV\x02\x01").is_err());
         assert!(check_frame(b"").is_err());
     }
 }

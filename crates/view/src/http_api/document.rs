@@ -173,8 +173,10 @@ pub(super) fn kind(of: &str) -> String {
         format!("{} or null", kind(of))
     } else if let Some(of) = inside("Vec<") {
         format!("list of {}", several(&kind(of)))
-    } else if let Some(of) = inside("BTreeMap<&'staticstr,") {
+    } else if let Some(of) = inside("BTreeMap<&'staticstr,").or(inside("BTreeMap<String,")) {
         format!("object of {}", several(&kind(of)))
+    } else if let Some((of, count)) = array(of) {
+        format!("{count} {}", several(&kind(of)))
     } else if of == "(u64,u64)" {
         "pair of integers".into()
     } else {
@@ -188,10 +190,17 @@ pub(super) fn kind(of: &str) -> String {
     }
 }
 
+/// What an array holds, and how many of them.
+pub(super) fn array(of: &str) -> Option<(&str, usize)> {
+    let (of, count) = of.strip_prefix('[')?.strip_suffix(']')?.rsplit_once(';')?;
+    Some((of, count.parse().ok()?))
+}
+
 /// Several of what [`kind`] says.
 fn several(kind: &str) -> String {
     match kind {
         "pair of integers" => "pairs of integers".into(),
+        array if array.starts_with(|first: char| first.is_ascii_digit()) => format!("groups of {array}"),
         "integer" | "number" | "text" => format!("{kind}s"),
         object => object.to_owned(),
     }

@@ -11,11 +11,14 @@ use crate::control::refused::{ErrorAnswer, ErrorState};
 use crate::control::wanted::{ChangeWanted, ChangesWanted, LevelWanted, RunWanted, SwitchWanted};
 use crate::history::RatePoint;
 use crate::json_object::{Field, JsonObject};
+use crate::look_frame::{HeadRegion, LookHead};
+use crate::looks::wanted::{LookWanted, RegionWanted, WindowWanted};
 use crate::protocol::{
-    BalanceState, BeamMonitorState, DiscardState, FeedState, GeometryState, Hello, LedgerState, LocatedLoss,
-    Now, OutputView, PacketState, PictureState, ShownContent, SourceState, SpectrumState, State, Status,
-    StreamState,
+    BalanceState, BeamMonitorState, DiscardState, FeedState, GeometryState, Hello, LedgerState, Limits,
+    LocatedLoss, LookState, LooksRefused, Now, OutputView, PacketState, PictureState, ShownContent,
+    SourceState, SpectrumState, State, Status, StreamState,
 };
+use crate::spectrum::TimeBins;
 
 /// An object, with its fields.
 #[derive(Clone, Copy, Debug)]
@@ -89,11 +92,20 @@ pub(super) const OBJECTS: &[Object] = &[
     of::<ErrorAnswer>(),
     of::<ErrorState>(),
     of::<ChangeOutcome>(),
+    of::<LookWanted>(),
+    of::<WindowWanted>(),
+    of::<TimeBins>(),
+    of::<RegionWanted>(),
+    of::<LookHead>(),
+    of::<HeadRegion>(),
     of::<Hello>(),
+    of::<Limits>(),
     of::<GeometryState>(),
     of::<SpectrumState>(),
     of::<ShownContent>(),
     of::<Status<'_>>(),
+    of::<LookState>(),
+    of::<LooksRefused>(),
     of::<RatePoint>(),
 ];
 
@@ -103,7 +115,7 @@ const AXIS: Object = Object {
     help: " An axis of a picture.",
     fields: &[
         field("label", "String", " What people read: \"x (column)\", \"y (mm)\"."),
-        field("unit", "String", " What its numbers are: \"column\", \"row\", \"layer\" or \"mm\"."),
+        field("unit", "String", " What its numbers are: \"column\", \"row\", \"layer\", \"mm\" or \"bin\"."),
         field("pixels", "u32", " Pixels along it, those of all panels."),
         field("first", "f64", " The value in the middle of pixel 0."),
         field("step", "f64", " From the middle of a pixel to that of the next."),

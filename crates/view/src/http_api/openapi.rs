@@ -1,6 +1,6 @@
 //! The paths and objects for programs: an OpenAPI document of version 3.1, from the same declarations.
 
-use super::document::bare;
+use super::document::{array, bare};
 use super::objects::{OBJECTS, Object};
 use super::route::{Answer, Content, PATH_PARAMETERS, Route};
 use super::routes::{EVERYWHERE, GUARDED, routes};
@@ -149,8 +149,10 @@ fn schema(of: &str) -> Value {
         json!({ "anyOf": [schema(of), { "type": "null" }] })
     } else if let Some(of) = inside("Vec<") {
         json!({ "type": "array", "items": schema(of) })
-    } else if let Some(of) = inside("BTreeMap<&'staticstr,") {
+    } else if let Some(of) = inside("BTreeMap<&'staticstr,").or(inside("BTreeMap<String,")) {
         json!({ "type": "object", "additionalProperties": schema(of) })
+    } else if let Some((of, count)) = array(of) {
+        json!({ "type": "array", "items": schema(of), "minItems": count, "maxItems": count })
     } else if of == "(u64,u64)" {
         json!({ "type": "array", "items": schema("u64"), "minItems": 2, "maxItems": 2 })
     } else {

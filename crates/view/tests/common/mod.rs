@@ -14,7 +14,7 @@ use evforge_core::output::{Output, Taken};
 use evforge_core::pulse::PulseTrain;
 use evforge_core::pulsed::{CalendarRule, PulseStage, PulseStageSettings};
 use evforge_core::run_state::{OutputState, RunState};
-use evforge_view::frame::Picture;
+use evforge_view::look_frame::LookFrame;
 use evforge_view::{LiveSink, LiveView, ViewOptions};
 use futures_util::{SinkExt, StreamExt};
 use serde_json::Value;
@@ -228,8 +228,8 @@ pub(crate) fn post(address: SocketAddr, path: &str, more: &str) -> Answer {
 pub(crate) struct Browser {
     pub(crate) socket: WebSocketStream<MaybeTlsStream<TcpStream>>,
     pub(crate) hello: Value,
-    /// The newest picture.
-    pub(crate) picture: Option<Picture>,
+    /// The newest frame of its last look.
+    pub(crate) picture: Option<LookFrame>,
 }
 
 impl Browser {
@@ -246,14 +246,26 @@ impl Browser {
     pub(crate) async fn update(&mut self) -> Value {
         let Some(Message::Text(text)) = receive(&mut self.socket).await else { panic!("expected a status") };
         let status: Value = serde_json::from_str(&text).unwrap();
-        assert_eq!(status["type"], "status");
-        if status["frame"] == true {
+        assert_eq!(status["type"], "status", "{status}");
+        for _ in status["frames"].as_array().unwrap() {
             match receive(&mut self.socket).await {
-                Some(Message::Binary(bytes)) => self.picture = Some(Picture::decode(&bytes).unwrap()),
+                Some(Message::Binary(bytes)) => self.picture = Some(LookFrame::decode(&bytes).unwrap()),
                 other => panic!("expected a picture, found {other:?}"),
             }
         }
         status
+    }
+
+    /// The next refusal of what it wanted, whatever updates come before.
+    pub(crate) async fn refusal(&mut self) -> String {
+        loop {
+            let Some(Message::Text(text)) = receive(&mut self.socket).await else { continue };
+            let said: Value = serde_json::from_str(&text).unwrap();
+            if said["type"] == "refused" {
+                return said["message"].as_str().unwrap().to_owned();
+            }
+            self.acknowledge(&said).await;
+        }
     }
 
     pub(crate) async fn acknowledge(&mut self, status: &Value) {
@@ -265,7 +277,10 @@ impl Browser {
     }
 
     /// Takes and acknowledges updates until `wanted`.
-    pub(crate) async fn update_until(&mut self, wanted: impl Fn(&Value, Option<&Picture>) -> bool) -> Value {
+    pub(crate) async fn update_until(
+        &mut self,
+        wanted: impl Fn(&Value, Option<&LookFrame>) -> bool,
+    ) -> Value {
         let search = async {
             loop {
                 let status = self.update().await;

@@ -5,6 +5,7 @@ mod common;
 mod connections;
 mod http;
 mod http_api;
+mod looks;
 mod monitor;
 mod page_is_current;
 mod pictures_in_a_browser;

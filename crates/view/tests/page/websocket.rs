@@ -6,12 +6,16 @@ use evforge_core::losses::LossLocation;
 use evforge_core::output::Output;
 use evforge_core::run_state::{OutputCounters, OutputState, RunState};
 use evforge_core::sequence::SequenceTracker;
-use evforge_view::frame::Picture;
+use evforge_view::look_frame::LookFrame;
 use evforge_view::{LiveView, ShownContent, ViewOptions};
 use serde_json::json;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::time::{sleep, timeout};
+
+fn has_frame(status: &serde_json::Value) -> bool {
+    status["frames"].as_array().is_some_and(|frames| !frames.is_empty())
+}
 
 #[tokio::test]
 async fn a_browser_gets_the_counts_that_were_fed() {
@@ -24,11 +28,13 @@ async fn a_browser_gets_the_counts_that_were_fed() {
     feed(&mut sink, &[(50_000, 1), (150_000, 12), (71_428_572 + 150_000, 12), (5, 0), (5, 13)]);
     let status = browser.update_until(|status, _| status["events"] == 5).await;
     assert_eq!((&status["outside_geometry"], &status["input"]), (&2.into(), &"running".into()));
-    browser.update_until(|_, picture| picture.is_some_and(|picture| picture.images[0].total() == 3)).await;
+    browser.update_until(|_, picture| picture.is_some_and(|picture| picture.image.total() == 3)).await;
     let picture = browser.picture.unwrap();
-    assert_eq!((picture.images[0].nx, picture.images[0].ny), (4, 3));
-    assert_eq!((picture.images[0].counts[0], picture.images[0].counts[11]), (1, 2));
-    assert_eq!((picture.spectrum[0], picture.spectrum[1], picture.spectrum.len()), (3, 2, 715));
+    assert_eq!((picture.image.nx, picture.image.ny), (4, 3));
+    assert_eq!((picture.image.counts[0], picture.image.counts[11]), (1, 2));
+    assert_eq!((picture.spectrum[0], picture.spectrum[1], picture.spectrum.len()), (1, 2, 715));
+    // Those outside the geometry are in no picture, and in no spectrum of one.
+    assert_eq!((picture.head.events, picture.head.all, picture.head.pulses), (3, 3, 2));
 }
 
 #[tokio::test]
@@ -36,13 +42,13 @@ async fn a_picture_that_has_not_changed_is_not_sent_again() {
     let (view, mut sink) = start(options(4, 4));
     feed(&mut sink, &[(1, 1)]);
     let mut browser = Browser::open(view.address()).await;
-    browser.update_until(|status, _| status["frame"] == true).await;
+    browser.update_until(|status, _| has_frame(status)).await;
     for _ in 0..3 {
         let status = browser.update_until(|_, _| true).await;
-        assert_eq!(status["frame"], false);
+        assert!(!has_frame(&status));
     }
     feed(&mut sink, &[(1, 2)]);
-    browser.update_until(|status, _| status["frame"] == true).await;
+    browser.update_until(|status, _| has_frame(status)).await;
 }
 
 #[tokio::test]
@@ -69,7 +75,7 @@ async fn what_takes_the_place_of_counts_is_named_and_sent_whenever_it_is_another
         // No further event, and another picture.
         sink.replace(shown.into_iter(), [5, shown[0], 0].into_iter());
         let is_there =
-            |picture: &Picture| picture.images[0].counts == shown && picture.spectrum == [5, shown[0], 0];
+            |picture: &LookFrame| picture.image.counts == shown && picture.spectrum == [5, shown[0], 0];
         let status = browser.update_until(|_, picture| picture.is_some_and(is_there)).await;
         assert_eq!(status["events"], 1);
     }
@@ -92,7 +98,7 @@ async fn a_browser_that_acknowledges_nothing_gets_no_more_than_the_window() {
     browser.acknowledge(&first).await;
     let third = browser.update().await;
     assert!(third["skipped"].as_u64().unwrap() >= 5, "{third}");
-    assert_eq!(browser.picture.as_ref().unwrap().images[0].total(), 10);
+    assert_eq!(browser.picture.as_ref().unwrap().image.total(), 10);
     let numbers = [&second, &third].map(|status| status["number"].as_u64().unwrap());
     assert_eq!(numbers[1] - numbers[0], 1 + third["skipped"].as_u64().unwrap());
     assert!(view.clients().updates_skipped >= 5);
@@ -135,14 +141,14 @@ async fn a_browser_that_reads_nothing_holds_up_neither_the_sink_nor_another_brow
     let mut pictures = 0;
     let end = Instant::now() + Duration::from_secs(2);
     while Instant::now() < end {
-        other.update_until(|status, _| status["frame"] == true).await;
+        other.update_until(|status, _| has_frame(status)).await;
         pictures += 1;
     }
     assert!(pictures >= 4, "the other browser got {pictures} pictures in 2 s");
     let (_sink, batches, longest) = feeding.join().unwrap();
     other
         .update_until(|status, picture| {
-            picture.is_some_and(|picture| picture.images[0].total() == batches * 10_000)
+            picture.is_some_and(|picture| picture.image.total() == batches * 10_000)
                 && status["events"] == batches * 10_000
         })
         .await;
@@ -170,7 +176,7 @@ async fn a_reload_gets_everything_and_a_new_server_is_told_apart() {
     let mut again = Browser::open(address).await;
     assert_eq!(again.hello["instance"], instance);
     assert!(!again.hello["points"].as_array().unwrap().is_empty(), "the history of the rate");
-    again.update_until(|_, picture| picture.is_some_and(|picture| picture.images[0].counts[4] == 2)).await;
+    again.update_until(|_, picture| picture.is_some_and(|picture| picture.image.counts[4] == 2)).await;
     view.shutdown();
     let view = LiveView::start(ViewOptions { address, ..options(4, 4) }).unwrap();
     let after = Browser::open(view.address()).await;

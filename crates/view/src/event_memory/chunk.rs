@@ -1,0 +1,49 @@
+//! A piece of a stream of events.
+
+use evforge_core::event::PixelId;
+
+/// The time of flight of an event that has none: it is before its pulse, or has no pulse.
+pub(crate) const NO_FLIGHT: i32 = -1;
+
+/// Events that came one after the other within a short time, in columns.
+#[derive(Debug, Default)]
+pub(crate) struct Chunk {
+    /// How many events of the stream came before it.
+    pub(crate) first_event: u64,
+    /// When its first event or pulse was taken, in milliseconds since the Unix epoch.
+    pub(crate) opened_ms: u64,
+    /// Pulses that began in it, with and without events.
+    pub(crate) pulses: u64,
+    pub(crate) pixels: Vec<PixelId>,
+    /// Nanoseconds since the pulse; negative where that is not known.
+    pub(crate) flights_ns: Vec<i32>,
+    /// A bit for each veto that applies; empty without vetoes.
+    pub(crate) marks: Vec<u8>,
+}
+
+impl Chunk {
+    /// Events in it.
+    pub(crate) fn len(&self) -> usize {
+        self.pixels.len()
+    }
+
+    /// True if there is nothing to tell: neither events nor pulses.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.pixels.is_empty() && self.pulses == 0
+    }
+
+    /// The marks of event `at`.
+    #[inline]
+    pub(crate) fn marks_of(&self, at: usize) -> u8 {
+        self.marks.get(at).copied().unwrap_or(0)
+    }
+
+    /// Bytes that it holds, with its place in the memory.
+    pub(crate) fn bytes(&self) -> usize {
+        size_of::<Self>()
+            + 4 * size_of::<usize>()
+            + self.pixels.capacity() * size_of::<PixelId>()
+            + self.flights_ns.capacity() * size_of::<i32>()
+            + self.marks.capacity()
+    }
+}
