@@ -61,3 +61,14 @@ export async function until(page, condition, what, timeout = 20_000) {
     await page.waitForTimeout(50);
   }
 }
+
+/** Waits until the head of the newest frame is as it should be. */
+export async function untilHead(page, condition, what, timeout = 20_000) {
+  const end = Date.now() + timeout;
+  for (;;) {
+    const head = await page.evaluate(() => window.evforge.head());
+    if (head && condition(head)) return head;
+    if (Date.now() > end) throw new Error(`waited ${timeout / 1000} s in vain for: ${what}; the frame says ${JSON.stringify(head)}`);
+    await page.waitForTimeout(50);
+  }
+}

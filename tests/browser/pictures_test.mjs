@@ -6,7 +6,7 @@
 // choice survives a reload; "Clear" holds for all of them; axes are binned by themselves and the page says so; what is
 // drawn has the colours of the table.
 
-import { image, open, state, until } from "./browser.mjs";
+import { image, open, state, until, untilHead } from "./browser.mjs";
 import { check, conclude } from "./checks.mjs";
 import { serve } from "./server.mjs";
 
@@ -65,11 +65,13 @@ async function still(page, ask) {
 const depth = ["--nx", "24", "--ny", "30", "--nz", "8", "--panels", "2", "--rate", "3000"];
 await withPage(depth, async (page, address) => {
   const names = await page.$$eval("#picture option", (options) => options.map(({ value }) => value));
-  check(names.join() === "xy,xz,yz", `there are xy, xz and yz: ${names}`);
+  const maps = ["x-tof", "y-tof", "z-tof"];
+  check(names.join() === ["xy", "xz", "yz", ...maps].join(), `there are xy, xz, yz and maps against time of flight: ${names}`);
+  names.length = 3;
   const sizes = { xy: [48, 30], xz: [48, 8], yz: [60, 8] };
   for (const name of names) {
     await page.selectOption("#picture", name);
-    // All pictures come with each frame: the events that the state has, a frame's worth apart.
+    await untilHead(page, ({ picture }) => picture === name, name);
     const { shown, events } = await still(page, async () => ({ shown: await image(page), events: (await state(page)).total }));
     const [nx, ny] = sizes[name];
     check(shown.name === name && shown.nx === nx && shown.ny === ny, `${name} has ${nx} x ${ny} pixels`);
@@ -98,9 +100,11 @@ await withPage(depth, async (page, address) => {
   check(lit, "every pixel with counts is lit, and no other");
 
   await page.click("#clear");
+  const { clearedAt } = await state(page);
   // Events go on coming, at whatever speed this machine has: those from before the click must be missing, which the server has.
   for (const name of names) {
     await page.selectOption("#picture", name);
+    await untilHead(page, ({ picture, since_ms }) => picture === name && since_ms >= clearedAt - 1000, `${name} since "Clear"`);
     const seen = await image(page);
     const server = await (await fetch(`http://${address}/api/pictures.json`)).json();
     const missing = server.find((picture) => picture.name === name).sum - total(seen);

@@ -5,7 +5,8 @@ import type { Model } from "./model";
 import { grouped } from "./numbers";
 import { element } from "./page_elements";
 
-const most = 8;
+/** Most blocks along an axis, and where there is little room. */
+const [most, few] = [8, 4];
 
 export class PixelTable {
   private readonly details = element<HTMLDetailsElement>("values");
@@ -19,7 +20,8 @@ export class PixelTable {
     const { frame } = this.model;
     if (!this.details.open || !frame) return;
     const { image } = frame;
-    const [across, up] = [Math.min(most, image.columns), Math.min(most, image.rows)];
+    const wide = this.details.clientWidth < 480 ? few : most;
+    const [across, up] = [Math.min(wide, image.columns), Math.min(most, image.rows)];
     const sums = Array.from({ length: up }, () => new Float64Array(across));
     for (let row = 0; row < image.rows; row++) {
       const to = sums[Math.floor((row * up) / image.rows)];

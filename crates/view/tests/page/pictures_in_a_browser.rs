@@ -1,23 +1,21 @@
-//! The pictures of the page in a real browser.
+//! The page in a real browser: its pictures, and what it can be asked.
 
 use evforge_testkit::skip;
 use std::path::Path;
 use std::process::Command;
 
-/// `EVFORGE_PICTURES_SCREENSHOTS` names a folder that keeps pictures of the page.
-#[test]
-fn pictures_are_chosen_and_binned_in_a_browser() {
-    let test = "pictures_are_chosen_and_binned_in_a_browser";
+/// Runs a script of tests/browser on the example `live`. `EVFORGE_PICTURES_SCREENSHOTS` names a folder that keeps pictures of the page.
+fn run_in_a_browser(test: &str, script: &str) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/browser");
-    if !folder.join("node_modules/playwright-core").is_dir() {
-        return skip(test, "playwright-core is not installed: run npm ci in tests/browser");
+    if !["playwright-core", "axe-core"].iter().all(|name| folder.join("node_modules").join(name).is_dir()) {
+        return skip(test, "playwright-core and axe-core are not installed: run npm ci in tests/browser");
     }
     // Cargo builds the examples with the tests, in the folder beside theirs.
     let tests = std::env::current_exe().unwrap();
     let example = tests.parent().and_then(Path::parent).unwrap().join("examples/live");
     assert!(example.is_file(), "{} is not there: cargo test builds it", example.display());
     let mut node = Command::new("node");
-    node.arg("pictures_test.mjs").arg(example).args(std::env::var_os("EVFORGE_PICTURES_SCREENSHOTS"));
+    node.arg(script).arg(example).args(std::env::var_os("EVFORGE_PICTURES_SCREENSHOTS"));
     match node.current_dir(folder).output() {
         Err(error) => skip(test, &format!("node cannot be started: {error}")),
         Ok(page) => {
@@ -26,4 +24,15 @@ fn pictures_are_chosen_and_binned_in_a_browser() {
             println!("{out}");
         }
     }
+}
+
+#[test]
+fn pictures_are_chosen_and_binned_in_a_browser() {
+    run_in_a_browser("pictures_are_chosen_and_binned_in_a_browser", "pictures_test.mjs");
+}
+
+/// Regions, slices, windows, links, comparisons; keyboard and screen readers.
+#[test]
+fn what_is_looked_at_is_what_was_asked_for_in_a_browser() {
+    run_in_a_browser("what_is_looked_at_is_what_was_asked_for_in_a_browser", "view_test.mjs");
 }
