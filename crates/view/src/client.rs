@@ -171,6 +171,7 @@ impl Client {
             r#type: "status",
             number: update.number,
             frames: frames.iter().map(|&(place, _)| place).collect(),
+            wanted: self.looks.number,
             looks: self.looks.states(),
             skipped: self.skipped,
             points,

@@ -19,13 +19,19 @@ const BYTES_PER_SECOND: f64 = 4.5e6;
 #[derive(Debug, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]
 enum Said {
-    Looks { looks: Vec<LookWanted> },
+    Looks {
+        #[serde(default)]
+        number: u64,
+        looks: Vec<LookWanted>,
+    },
 }
 
 /// The looks of a browser, each with the number of the frame that it has.
 #[derive(Debug)]
 pub(crate) struct ClientLooks {
     looks: Vec<(Ticket, u32)>,
+    /// The number that the browser gave them.
+    pub(crate) number: u64,
     /// Frames are sent again from then on: what a browser gets in a second is bounded.
     frames_from: Instant,
 }
@@ -36,7 +42,8 @@ impl ClientLooks {
         let first = shared.pictured.names().into_iter().next().unwrap_or_default();
         let look = Look::new(LookWanted { picture: first, ..LookWanted::default() }, &shared.pictured);
         let ticket = look.and_then(|look| shared.board.want(look, &shared.pictured));
-        Self { looks: ticket.into_iter().map(|ticket| (ticket, 0)).collect(), frames_from: Instant::now() }
+        let looks = ticket.into_iter().map(|ticket| (ticket, 0)).collect();
+        Self { looks, number: 0, frames_from: Instant::now() }
     }
 
     /// Takes what a browser says.
@@ -44,7 +51,8 @@ impl ClientLooks {
     /// # Errors
     /// With what is wrong and where: then it has the looks from before.
     pub(crate) fn hear(&mut self, text: &str, shared: &Shared) -> Result<(), String> {
-        let Said::Looks { looks } = serde_json::from_str(text).map_err(|error| error.to_string())?;
+        let Said::Looks { number: given, looks } =
+            serde_json::from_str(text).map_err(|error| error.to_string())?;
         if looks.len() > MOST_LOOKS {
             return Err(format!("looks: found {}, expected at most {MOST_LOOKS}", looks.len()));
         }
@@ -60,6 +68,7 @@ impl ClientLooks {
             (ticket, number)
         };
         self.looks = wanted.into_iter().map(sent).collect();
+        self.number = given;
         Ok(())
     }
 

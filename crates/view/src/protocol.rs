@@ -2,7 +2,8 @@
 //!
 //! # WebSocket, `/api/live`
 //! 1. The server sends a [`Hello`] (JSON text): who it is, the geometry, the bins, the rate so far.
-//! 2. The page says what it wants to see: `{"type":"looks","looks":[…]}`, at most 8 looks (`LookWanted`), whenever that changes. Until
+//! 2. The page says what it wants to see: `{"type":"looks","number":1,"looks":[…]}`, at most 8 looks (`LookWanted`), whenever that changes; updates
+//!    say by this number which looks they are of. Until
 //!    then it has one look, the first picture of everything. What cannot be is answered with a [`LooksRefused`] (JSON text), and
 //!    the looks before stay.
 //! 3. Then updates, one per picture interval, and one more when somebody wants to see something else. An update is a [`Status`]
@@ -207,6 +208,8 @@ json_object! {
         pub number: u64,
         /// Which looks of this browser have changed, by their places: so many frames follow, in this order.
         pub frames: Vec<usize>,
+        /// The number that this browser gave the looks that this update is of; 0 before it said any. What it wanted later comes later.
+        pub wanted: u64,
         /// The looks of this browser.
         pub looks: Vec<LookState>,
         /// Updates that this browser has missed because it was slow.

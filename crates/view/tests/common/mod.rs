@@ -230,6 +230,8 @@ pub(crate) struct Browser {
     pub(crate) hello: Value,
     /// The newest frame of its last look.
     pub(crate) picture: Option<LookFrame>,
+    /// The number that it gave its looks last.
+    pub(crate) wanted: u64,
 }
 
 impl Browser {
@@ -239,7 +241,7 @@ impl Browser {
             Some(Message::Text(text)) => serde_json::from_str(&text).unwrap(),
             other => panic!("expected a greeting, found {other:?}"),
         };
-        Self { socket, hello, picture: None }
+        Self { socket, hello, picture: None, wanted: 0 }
     }
 
     /// The next update, without acknowledging it; its picture, if it has one, is then in `picture`.
@@ -247,6 +249,10 @@ impl Browser {
         let Some(Message::Text(text)) = receive(&mut self.socket).await else { panic!("expected a status") };
         let status: Value = serde_json::from_str(&text).unwrap();
         assert_eq!(status["type"], "status", "{status}");
+        if status["wanted"] != self.wanted {
+            // What comes is not what it wants now.
+            self.picture = None;
+        }
         for _ in status["frames"].as_array().unwrap() {
             match receive(&mut self.socket).await {
                 Some(Message::Binary(bytes)) => self.picture = Some(LookFrame::decode(&bytes).unwrap()),

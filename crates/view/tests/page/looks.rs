@@ -25,9 +25,10 @@ async fn settle(sink: &mut LiveSink) {
 }
 
 async fn look(browser: &mut Browser, look: Value, wanted: impl Fn(&LookFrame) -> bool) -> LookFrame {
-    browser.picture = None;
-    browser.say(json!({ "type": "looks", "looks": [look] }).to_string()).await;
-    browser.update_until(|_, frame| frame.is_some_and(&wanted)).await;
+    let number = browser.wanted + 1;
+    browser.wanted = number;
+    browser.say(json!({ "type": "looks", "number": number, "looks": [look] }).to_string()).await;
+    browser.update_until(|status, frame| status["wanted"] == number && frame.is_some_and(&wanted)).await;
     browser.picture.clone().unwrap()
 }
 
