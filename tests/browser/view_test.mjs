@@ -228,6 +228,7 @@ try {
   await page.keyboard.press("0");
   await untilShown(page, ({ looked, head }) => looked.part === null && head.part[2] === 64, "the whole picture by 0");
   await page.click("#values summary");
+  await page.waitForSelector("#value-table td");
   const table = await page.evaluate(() => [...document.querySelectorAll("#value-table tbody td")].map((cell) => Number(cell.textContent.replaceAll("\u202f", ""))));
   check(table.length === 64 && Math.abs(sum(table) - (await state(page)).total) < 0.3 * sum(table), `the table has all counts: ${sum(table)} in ${table.length} cells`);
 

@@ -35,6 +35,8 @@ export class Connection {
   /** Frames are inflated beside the page's other work: what comes after them waits for it. */
   private heard: Promise<void> = Promise.resolve();
   private looks = "";
+  /** The looks that were asked for last have this number; updates say of which they are. */
+  asked = 0;
 
   constructor(private readonly listener: Listener) {
     this.open();
@@ -63,13 +65,14 @@ export class Connection {
     };
   }
 
-  /** Asks for these looks, now and after every reconnection. */
+  /** Asks for these looks, if they are not those that were asked for last on this connection. */
   ask(looks: Look[]): void {
-    const text = JSON.stringify({ type: "looks", looks });
-    if (text === this.looks) return;
+    const text = JSON.stringify(looks);
+    if (text === this.looks || this.phase !== "connected" || this.socket?.readyState !== WebSocket.OPEN) return;
     this.looks = text;
+    this.asked += 1;
     this.listener.onRefused(null);
-    if (this.phase === "connected" && this.socket?.readyState === WebSocket.OPEN) this.socket.send(text);
+    this.socket.send(JSON.stringify({ type: "looks", number: this.asked, looks }));
   }
 
   private async hear(socket: WebSocket, data: string | ArrayBuffer): Promise<void> {

@@ -12,6 +12,8 @@ export class Model {
   /** When `status` came, by `performance.now()`. */
   statusAt = 0;
   frame: Frame | null = null;
+  /** Number of the looks that `frame` is one of. */
+  frameOf = 0;
   points: RatePoint[] = [];
   /** How often the server has been restarted while this page watched, and when last (Unix milliseconds). */
   restarts = 0;
@@ -44,6 +46,7 @@ export class Model {
     while (this.arrivals.length > 1 && this.arrivals[0] < this.statusAt - 3000) this.arrivals.shift();
     if (frame) {
       this.frame = frame;
+      this.frameOf = status.wanted;
       this.pictures += 1;
       this.pictureAt = Date.now();
     }

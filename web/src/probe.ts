@@ -27,7 +27,7 @@ export interface Probe {
   spectrum(): { bin_ns: number; counts: number[] };
   /** The regions of the newest frame, with their spectra. */
   regions(): { name: string; pixels: number; events: number; all: number; spectrum: number[] }[];
-  /** What the newest frame says of itself. */
+  /** What the newest frame says of itself; null while it is not one of what was asked for last. */
   head(): Head | null;
   /** What the page looks at, and what it asks of the server for it. */
   looked(): Looked;
@@ -89,7 +89,7 @@ export function installProbe({ model, view, connection, header, image, spectrum,
     block: () => image.block(),
     spectrum: () => ({ bin_ns: model.frame?.head.bins.width_ns ?? 0, counts: Array.from(model.frame?.spectrum ?? []) }),
     regions: () => (model.frame?.regions ?? []).map((region) => ({ ...region, spectrum: Array.from(region.spectrum) })),
-    head: () => model.frame?.head ?? null,
+    head: () => (model.frame && model.frameOf === connection.asked ? model.frame.head : null),
     looked: () => view.looked,
     look: () => looker.look(),
     reference: () => {

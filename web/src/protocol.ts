@@ -189,6 +189,8 @@ export interface Status {
   number: number;
   /** The looks whose frames follow, in this order: those that have changed. */
   frames: number[];
+  /** The number of the looks that these are of: what was asked for later comes later. */
+  wanted: number;
   /** Of each look of this page: the number of its newest frame, and why it cannot be shown, if so. */
   looks: { number: number; problem?: string }[];
   /** The oldest event that a new selection can still see came then; absent before the first. */

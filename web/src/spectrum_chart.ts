@@ -5,7 +5,7 @@
 
 import uPlot from "uplot";
 import { Brush } from "./brush";
-import { axis, makeChart, stroke } from "./chart";
+import { axis, logarithmic, makeChart, stroke } from "./chart";
 import { curve, edgesOf, reachesEnd, wholeBins, type Edges } from "./curves";
 import type { Bins } from "./frame";
 import type { Model } from "./model";
@@ -149,10 +149,16 @@ export class SpectrumChart {
           x: { time: false, distr: unit.falls ? 3 : 1, range: () => this.range },
           y: {
             distr: isLog ? 3 : 1,
-            range: (_, __, high) => (isLog ? [this.lowest, Math.max(this.lowest * 4, (high ?? 0) * 1.5)] : [0, high > 0 ? high * 1.05 : 1]),
+            range: (_, __, high) => {
+              const most = Number.isFinite(high) && high > 0 ? high : 0;
+              return isLog ? [this.lowest, Math.max(this.lowest * 4, most * 1.5)] : [0, most > 0 ? most * 1.05 : 1];
+            },
           },
         },
-        axes: [axis(unit.label, { size: 24 }), axis("counts / bin", { size: 46 })],
+        axes: [
+          axis(unit.label, { size: 24, ...(unit.falls ? logarithmic : {}) }),
+          axis("counts / bin", { size: 46, ...(isLog ? logarithmic : {}) }),
+        ],
         series: [{}, ...lines],
         cursor: { y: false, drag: { x: false, y: false }, points: { size: 6 } },
         hooks: {
