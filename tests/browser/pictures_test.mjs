@@ -23,6 +23,7 @@ async function withPage(more, look, window = {}) {
   const { browser, page, complaints } = await open(`http://${address}`, window);
   try {
     await until(page, (s) => s?.pictures >= 2, "a second picture");
+    await untilHead(page, () => true, "the picture for this window");
     await look(page, address);
     check(complaints.length === 0, `the console is empty${complaints.map((line) => `\n      ${line}`).join("")}`);
     if (folder) await page.screenshot({ path: `${folder}/${more.filter((_, at) => at % 2).join("-")}.png` });
@@ -117,8 +118,8 @@ await withPage(depth, async (page, address) => {
 await withPage(["--nx", "64", "--ny", "1024", "--rate", "200000"], async (page) => {
   const block = await page.evaluate(() => window.evforge.block());
   check(block.x === 1 && block.y > 1, `64 columns stay, 1024 rows share cells: ${block.x} x ${block.y}`);
-  const hidden = await page.$eval("#picture-choice", (label) => label.hidden);
-  check(hidden, "a flat detector has no choice of pictures");
+  const names = await page.$$eval("#picture option", (options) => options.map(({ value }) => value));
+  check(names.join() === "xy,x-tof,y-tof", `a flat detector has one picture, and maps: ${names}`);
 });
 await withPage(["--nx", "1536", "--ny", "128", "--rate", "200000"], async (page) => {
   const block = await page.evaluate(() => window.evforge.block());

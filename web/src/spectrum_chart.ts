@@ -86,7 +86,7 @@ export class SpectrumChart {
     this.range = this.rangeOf(unit, zoom, hello!.spectrum.period_ns);
     const chart = this.chart!;
     chart.axes[0].label = unit.label;
-    chart.axes[1].label = `${shown?.name ?? "counts"} / bin`;
+    chart.axes[1].label = `${shown?.short ?? "counts"} / bin`;
     const data = curves.map(({ name, index }) => {
       const counts = index === null ? frame?.spectrum : frame?.regions.find((region) => region.name === name)?.spectrum;
       return counts ? curve(this.edges, counts, shown!.factor) : this.edges.values.map(() => null);

@@ -8,6 +8,8 @@ export interface Shown {
   factor: number;
   /** What that is called: "counts", "counts per second". */
   name: string;
+  /** The same where there is little room. */
+  short: string;
   /** Behind a number: "counts", "/s". */
   unit: string;
   /** Why it is not what was asked for; empty if it is. */
@@ -23,15 +25,17 @@ export function shownAs(head: Head, per: Per, corrected: boolean, live: number |
 }
 
 function divided({ seconds, pulses, monitors }: Head, per: Per): Shown {
-  const counts: Shown = { factor: 1, name: "counts", unit: " counts", problem: "" };
-  const by = (number: number, name: string, unit: string, missing: string): Shown =>
-    number > 0 ? { factor: 1 / number, name, unit, problem: "" } : { ...counts, problem: missing };
-  if (per === "second") return by(seconds, "counts per second", " /s", "counts are shown: the window has no length yet");
-  if (per === "pulse") return by(pulses, "counts per pulse", " /pulse", "counts are shown: there are no pulses in the window");
+  const counts: Shown = { factor: 1, name: "counts", short: "counts", unit: " counts", problem: "" };
+  const by = (number: number, what: string, short: string, missing: string): Shown => {
+    const shown = { factor: 1 / number, name: `counts per ${what}`, short: `per ${short}`, unit: ` /${short}`, problem: "" };
+    return number > 0 ? shown : { ...counts, problem: missing };
+  };
+  if (per === "second") return by(seconds, "second", "s", "counts are shown: the window has no length yet");
+  if (per === "pulse") return by(pulses, "pulse", "pulse", "counts are shown: there are no pulses in the window");
   if (per.startsWith("monitor:")) {
     const name = per.slice("monitor:".length);
     const missing = `counts are shown: ${name} has no events in the window`;
-    return by(monitors?.[name] ?? 0, `counts per count of ${name}`, ` /count of ${name}`, missing);
+    return by(monitors?.[name] ?? 0, `count of ${name}`, "monitor count", missing);
   }
   return counts;
 }

@@ -164,7 +164,7 @@ export class ViewBar {
     try {
       await this.reference.keep(look, [most, most]);
       this.problem = "";
-      write("said", `Kept as reference at ${clock(this.reference.keptAt)}.`);
+      this.say(`Kept at ${clock(this.reference.keptAt)}.`);
       const { looked } = this.view;
       this.view.change({ compare: looked.compare === "none" ? "difference" : looked.compare });
     } catch (error) {
@@ -176,10 +176,15 @@ export class ViewBar {
   private async copy(): Promise<void> {
     try {
       await navigator.clipboard.writeText(location.href);
-      write("said", "The link is copied.");
+      this.say("The link is copied.");
     } catch {
-      write("said", "The browser does not let the page copy: take the link from the address bar.");
+      this.say("The browser does not let the page copy: take the link from the address bar.");
     }
+  }
+
+  /** Says what was done, for a while. */
+  private say(text: string): void {
+    write("said", text);
     setTimeout(() => write("said", ""), 6000);
   }
 }
