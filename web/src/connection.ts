@@ -32,7 +32,7 @@ export class Connection {
   private socket: WebSocket | null = null;
   /** The status whose frames are still to come, how many they are, and the newest of them. */
   private pending: { status: Status; missing: number; frame: Frame | null } | null = null;
-  /** Frames are inflated beside the page's other work: what comes after them waits for it. */
+  /** Frames are inflated while the page does other work: what comes after them waits for it. */
   private heard: Promise<void> = Promise.resolve();
   private looks = "";
   /** The looks that were asked for last have this number; updates say of which they are. */

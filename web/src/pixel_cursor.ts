@@ -11,8 +11,8 @@ const steps: Record<string, [number, number]> = {
   ArrowUp: [0, 1],
   ArrowDown: [0, -1],
 };
-/** With the shift key it moves by so many cells. */
-const leap = 10;
+/** With the shift key it moves by this many cells. */
+const stride = 10;
 
 export class PixelCursor {
   /** The pixel it is on; null while it is not used. */
@@ -59,7 +59,7 @@ export class PixelCursor {
     const part = this.heatmap.part();
     if (!part) return false;
     const step = steps[event.key];
-    if (step) this.move(part, step, event.shiftKey ? leap : 1);
+    if (step) this.move(part, step, event.shiftKey ? stride : 1);
     else if (event.key === "Home") this.set(part, middle(part));
     else if (event.key === "+") this.zoom(part, 0.5);
     else if (event.key === "-") this.zoom(part, 2);

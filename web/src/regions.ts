@@ -61,7 +61,7 @@ export function withCorner(region: Region, corner: number, to: [number, number],
   return { ...region, points: region.points.map((point, at) => (at === corner ? held : point)) };
 }
 
-/** The region moved by so many pixels, as far as the picture goes. */
+/** The region moved by some pixels, as far as the picture goes. */
 export function movedBy(region: Region, by: [number, number], size: [number, number]): Region {
   const whole = region.shape === "rectangle" ? [Math.round(by[0]), Math.round(by[1])] : by;
   const step = ([0, 1] as const).map((axis) => {
