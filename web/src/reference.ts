@@ -10,6 +10,8 @@ export class Reference {
   frame: Frame | null = null;
   /** When it was kept, in Unix milliseconds. */
   keptAt = 0;
+  /** What was made last: it is asked for with every move of the mouse. */
+  private made: { of: Frame; like: Sums; per: Per; values: Float64Array } | null = null;
 
   /** Keeps what `look` shows now, every pixel of it. Throws with a reason if the server does not give it. */
   async keep(look: Look, size: [number, number]): Promise<void> {
@@ -25,17 +27,27 @@ export class Reference {
     this.frame = null;
   }
 
-  /** Values per pixel in the cells of `like`, in their order; null if it is another picture or has too few pixels. */
-  valuesLike(picture: string, like: Sums, per: Per): Float64Array | null {
+  /** Whether it is of this picture, and has all its pixels. */
+  fits(picture: string, like: Sums): boolean {
     const { frame } = this;
-    if (!frame || frame.head.picture !== picture) return null;
-    const { block, part, columns, counts } = frame.image;
+    if (!frame || frame.head.picture !== picture) return false;
+    const { block, part } = frame.image;
     const isWhole = block.x === 1 && block.y === 1 && part.x0 === 0 && part.y0 === 0;
-    if (!isWhole || like.part.x1 > part.x1 || like.part.y1 > part.y1) return null;
+    return isWhole && like.part.x1 <= part.x1 && like.part.y1 <= part.y1;
+  }
+
+  /** Values per pixel in the cells of `like`, in their order; null if it does not fit. */
+  valuesLike(picture: string, like: Sums, per: Per): Float64Array | null {
+    const { frame, made } = this;
+    if (!frame || !this.fits(picture, like)) return null;
+    if (made?.of === frame && made.like === like && made.per === per) return made.values;
+    const { columns, counts } = frame.image;
     const { factor } = shownAs(frame.head, per, false, null);
-    return sumLike(counts, columns, like).map((sum, at) => {
+    const values = sumLike(counts, columns, like).map((sum, at) => {
       const pixels = pixelsOf(like, at % like.columns, Math.floor(at / like.columns));
       return (sum * factor) / area(pixels);
     });
+    this.made = { of: frame, like, per, values };
+    return values;
   }
 }

@@ -99,7 +99,7 @@ export class ViewBar {
     if (problem) said.push(`${problem[0].toUpperCase()}${problem.slice(1)}.`);
     if (looked.compare !== "none" && frame) {
       if (!this.reference.frame) said.push("No reference is kept in this page: press “Keep as reference”.");
-      else if (!this.reference.valuesLike(frame.head.picture, frame.image, "counts")) said.push("The reference is of another picture: counts are shown.");
+      else if (!this.reference.fits(frame.head.picture, frame.image)) said.push("The reference is of another picture: counts are shown.");
     }
     if (this.problem) said.push(this.problem);
     return said.join(" ");
@@ -175,7 +175,7 @@ export class ViewBar {
 
   private async copy(): Promise<void> {
     try {
-      await navigator.clipboard.writeText(location.href);
+      await navigator.clipboard.writeText(this.view.link());
       this.say("The link is copied.");
     } catch {
       this.say("The browser does not let the page copy: take the link from the address bar.");
