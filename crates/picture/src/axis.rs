@@ -59,6 +59,19 @@ impl Axis {
         }
     }
 
+    /// An axis of `bins` bins of time of flight.
+    pub fn of_time(bins: u32) -> Self {
+        let label = "time of flight (bin)".into();
+        Self { label, unit: Unit::Bin, pixels: bins, first: 0.0, step: 1.0, pitch: None }
+    }
+
+    /// The pixels `from` to `to - 1` of this axis.
+    #[must_use]
+    pub fn part(&self, from: u32, to: u32) -> Self {
+        let first = self.first + f64::from(from) * self.step;
+        Self { pixels: to.saturating_sub(from), first, ..self.clone() }
+    }
+
     /// A value as it stands at the axis: pixels have whole numbers.
     pub(crate) fn number(&self, value: f64) -> String {
         if self.unit == Unit::Mm { plain(value) } else { format!("{value:.0}") }

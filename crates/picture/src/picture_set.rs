@@ -36,6 +36,8 @@ pub struct PicturePlan {
     pub up: Axis,
     /// Whether it is of a beam monitor.
     pub is_monitor: bool,
+    /// Whether it is a map of an axis against time of flight.
+    pub is_map: bool,
     /// Whether it is the first of its detector or monitor: the first ones together hold every event once.
     pub is_first: bool,
     /// The part of which it is: the detector, or a monitor.
@@ -43,6 +45,19 @@ pub struct PicturePlan {
 }
 
 impl PicturePlan {
+    /// The plan of a part of it: left, bottom, right and top in pixels, the latter two the first ones beyond.
+    #[must_use]
+    pub fn of_part(&self, [x0, y0, x1, y1]: [u32; 4]) -> Self {
+        let is_whole = x1 - x0 == self.across.pixels;
+        Self {
+            across: self.across.part(x0, x1),
+            up: self.up.part(y0, y1),
+            // Panels that are cut have no borders at equal distances.
+            panels: if is_whole { self.panels } else { 1 },
+            ..self.clone()
+        }
+    }
+
     /// True if it is a single number.
     pub fn is_number(&self) -> bool {
         self.across.pixels == 1 && self.up.pixels == 1
@@ -110,6 +125,7 @@ impl PictureSet {
                 across: Axis::new(right, nx, geometry.panels(), pitch[right]),
                 up: Axis::new(upwards, ny, 1, pitch[upwards]),
                 is_monitor: false,
+                is_map: false,
                 is_first: index == 0,
                 part: self.parts.len(),
             });
@@ -129,6 +145,7 @@ impl PictureSet {
             across: Axis::new(0, monitor.nx, 1, None),
             up: Axis::new(1, monitor.ny, 1, None),
             is_monitor: true,
+            is_map: false,
             is_first: true,
             part: self.parts.len(),
         });
@@ -199,9 +216,32 @@ impl PictureSet {
 
     /// Events in the images, each once: the sum of the first picture of each part.
     pub fn total(&self, images: &[Image]) -> u64 {
-        let first = images.iter().zip(&self.plans).filter(|(_, plan)| plan.is_first);
-        first.map(|(image, _)| image.total()).sum()
+        total(&self.plans, images)
     }
+
+    /// The plan of a map: time of flight to the right, axis 0, 1 or 2 (x, y or z) of the detector upwards, panels one above the
+    /// other. None where there is no detector.
+    pub fn map(&self, axis: usize, bins: u32) -> Option<PicturePlan> {
+        let detector = self.plans.first().filter(|plan| !plan.is_monitor)?;
+        let (_, rows) = self.places_along(0, axis);
+        let letter = ['x', 'y', 'z'][axis.min(2)];
+        Some(PicturePlan {
+            name: format!("{letter}-tof"),
+            title: format!("{letter} against time of flight"),
+            panels: 1,
+            across: Axis::of_time(bins),
+            up: Axis::new(axis, rows, 1, None),
+            is_map: true,
+            is_first: true,
+            ..detector.clone()
+        })
+    }
+}
+
+/// Events in the images of these plans, each once.
+pub(crate) fn total(plans: &[PicturePlan], images: &[Image]) -> u64 {
+    let first = images.iter().zip(plans).filter(|(_, plan)| plan.is_first);
+    first.map(|(image, _)| image.total()).sum()
 }
 
 /// The pitch of x, y and z in metres along which places rise evenly: not along an arc, whose blocks are turned.

@@ -4,7 +4,7 @@ use crate::binning::fit;
 use crate::canvas::{Anchor, Area, Canvas, Font};
 use crate::caption::Caption;
 use crate::image::Image;
-use crate::picture_set::{PicturePlan, PictureSet};
+use crate::picture_set::{PicturePlan, total};
 use crate::plot::{INK, Plot};
 use crate::png_file::{PictureError, encode_png};
 use evforge_core::quantity::grouped;
@@ -29,7 +29,7 @@ const MOST: u32 = 2560;
 #[derive(Clone, Copy, Debug)]
 pub struct Sheet<'a> {
     /// Which pictures.
-    pub set: &'a PictureSet,
+    pub plans: &'a [PicturePlan],
     /// Their images.
     pub images: &'a [Image],
     /// What stands above them.
@@ -89,7 +89,7 @@ impl Sheet<'_> {
 
     fn draw(&self) -> (Canvas, SheetRecord) {
         let drawn: Vec<(&PicturePlan, &Image)> =
-            self.set.plans().iter().zip(self.images).filter(|(plan, _)| !plan.is_number()).collect();
+            self.plans.iter().zip(self.images).filter(|(plan, _)| !plan.is_number()).collect();
         let wanted = WANTED[usize::from(drawn.len() > 1)];
         let plots: Vec<Plot<'_>> = drawn
             .into_iter()
@@ -116,7 +116,7 @@ impl Sheet<'_> {
             top += font.height() + 4;
         }
         let mut areas = plots.iter().zip(places).map(|(plot, at)| (plot.fit, plot.draw(&mut canvas, at)));
-        let pictures = self.set.plans().iter().zip(self.images).map(|(plan, image)| {
+        let pictures = self.plans.iter().zip(self.images).map(|(plan, image)| {
             let area = if plan.is_number() { None } else { areas.next() };
             let corner = area.map(|(_, Area { left, top, .. })| [left as u32, top as u32]);
             let fit = area.map(|(fit, _)| fit);
@@ -131,13 +131,13 @@ impl Sheet<'_> {
             }
         });
         let pictures = pictures.collect();
-        (canvas, SheetRecord { events: self.set.total(self.images), outside: self.outside, pictures })
+        (canvas, SheetRecord { events: total(self.plans, self.images), outside: self.outside, pictures })
     }
 
     /// The caption, and monitors that are a number.
     fn lines(&self) -> Vec<(String, Font, [u8; 3])> {
         let title = (self.caption.title.clone(), Font::Title, INK);
-        let numbers = self.set.plans().iter().zip(self.images).filter(|(plan, _)| plan.is_number());
+        let numbers = self.plans.iter().zip(self.images).filter(|(plan, _)| plan.is_number());
         let numbers =
             numbers.map(|(plan, image)| format!("{}: {} events", plan.name, grouped(image.total())));
         let plain = self.caption.lines.iter().cloned().chain(numbers);
@@ -173,6 +173,7 @@ fn places(sizes: impl Iterator<Item = (i32, i32)>, top: i32) -> Vec<(i32, i32)> 
 mod tests {
     use super::*;
     use crate::colours::{EMPTY_COLOUR, colours};
+    use crate::picture_set::PictureSet;
     use evforge_core::geometry::LogicalGeometry;
 
     type Decoded = (u32, Vec<u8>, SheetRecord);
@@ -192,7 +193,11 @@ mod tests {
         let mut images = set.images();
         set.add(&mut images, counts.iter().copied());
         let caption = Caption { title: "Test".into(), lines: vec!["1 event".into()], warnings: vec![] };
-        decoded(&Sheet { set: &set, images: &images, caption: &caption, outside: 3 }.to_png().expect("a PNG"))
+        decoded(
+            &Sheet { plans: set.plans(), images: &images, caption: &caption, outside: 3 }
+                .to_png()
+                .expect("a PNG"),
+        )
     }
 
     /// The colour in the middle of a pixel, column and row from the bottom left.

@@ -146,6 +146,15 @@ impl Documented {
             let values = value.as_object().unwrap_or_else(|| panic!("{place} is no object: {value}"));
             return each(values.values().collect(), kind, seen);
         }
+        if let Some((count, of)) = kind
+            .trim_start_matches("groups of ")
+            .split_once(' ')
+            .filter(|(count, _)| count.parse::<usize>().is_ok())
+        {
+            let values = value.as_array().unwrap_or_else(|| panic!("{place} is no list: {value}"));
+            assert_eq!(values.len().to_string(), count, "{place}: {value}");
+            return each(values.iter().collect(), of, seen);
+        }
         let fits = match kind {
             "text" => value.is_string(),
             "integer" => value.is_u64(),

@@ -45,18 +45,63 @@ json_object! {
         pub(crate) nx: u32,
         /// Rows.
         pub(crate) ny: u32,
+        /// The part of the picture, in pixels: left, bottom, right, top (the first ones beyond).
+        pub(crate) part: [u32; 4],
+        /// Pixels that are added up in one, to the right and upwards; 1 and 1 unless fewer `points` were asked for.
+        pub(crate) block: [u32; 2],
+        /// Every event from then on is counted: milliseconds since the Unix epoch.
+        pub(crate) since_ms: u64,
+        /// Events of the window that are not counted.
+        pub(crate) missed: u64,
+        /// Length of the window in seconds.
+        pub(crate) seconds: f64,
+        /// Pulses in the window.
+        pub(crate) pulses: u64,
+        /// Events in the slice, in the whole picture.
+        pub(crate) events: u64,
         /// Events per pixel, row by row from the bottom: column x of row y is at y * nx + x.
         pub(crate) counts: Vec<u64>,
     }
 }
 
 json_object! {
-    /// The spectrum of times of flight, from pulse to pulse.
+    /// The spectrum of times of flight of a picture.
     #[derive(Debug, Serialize)]
     pub(crate) struct SpectrumCounts {
+        /// Name of the picture.
+        pub(crate) picture: String,
+        /// Where the first bin begins, in nanoseconds after the pulse.
+        pub(crate) from_ns: u32,
         /// Width of a bin in nanoseconds.
         pub(crate) bin_ns: u64,
-        /// Events per bin; bin i begins i * bin_ns after the pulse.
+        /// Every event from then on is counted: milliseconds since the Unix epoch.
+        pub(crate) since_ms: u64,
+        /// Events of the window that are not counted.
+        pub(crate) missed: u64,
+        /// Length of the window in seconds.
+        pub(crate) seconds: f64,
+        /// Pulses in the window.
+        pub(crate) pulses: u64,
+        /// Events per bin; bin i begins from_ns + i * bin_ns after the pulse.
+        pub(crate) counts: Vec<u64>,
+        /// The regions that were asked for.
+        pub(crate) regions: Vec<RegionCounts>,
+    }
+}
+
+json_object! {
+    /// The spectrum of a region.
+    #[derive(Debug, Serialize)]
+    pub(crate) struct RegionCounts {
+        /// Its name.
+        pub(crate) name: String,
+        /// Pixels in it.
+        pub(crate) pixels: u64,
+        /// Events in it, in the slice.
+        pub(crate) events: u64,
+        /// Events in it, whatever their time of flight.
+        pub(crate) all: u64,
+        /// Events per bin.
         pub(crate) counts: Vec<u64>,
     }
 }

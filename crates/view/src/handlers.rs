@@ -1,10 +1,9 @@
 //! The answers to requests for `/api`.
 
-use crate::answers::{Health, ImageCounts, PictureSum, SpectrumCounts};
+use crate::answers::{Health, PictureSum};
 use crate::client::{self, Seat};
 use crate::control::door::Door;
 use crate::control::refused::Refused;
-use crate::frame::Picture;
 use crate::looks::worker::Update;
 use crate::page::{self, plain};
 use crate::protocol::{API_VERSION, PictureState};
@@ -92,29 +91,9 @@ pub(crate) async fn pictures(State(server): State<Server>) -> Response<Body> {
     json(&answers)
 }
 
-pub(crate) async fn image_json(State(server): State<Server>, uri: Uri) -> Response<Body> {
-    let pictures = server.shared.pictured.set();
-    let mut asked = form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes());
-    let name = asked.find_map(|(key, name)| (key == "picture").then_some(name));
-    let Some(which) = name.map_or(Some(0), |name| pictures.find(&name)) else {
-        let names: Vec<_> = pictures.plans().iter().map(|plan| plan.name.as_str()).collect();
-        let text = format!("there is no picture of this name; there are: {}\n", names.join(", "));
-        return plain(StatusCode::NOT_FOUND, text);
-    };
-    let Picture { number, mut images, .. } = server.shared.picture_now();
-    let (image, plan) = (images.swap_remove(which), &pictures.plans()[which]);
-    let Image { nx, ny, counts } = image;
-    json(&ImageCounts { number, picture: plan.name.clone(), nx, ny, counts })
-}
-
 pub(crate) async fn image_bin(State(server): State<Server>) -> Response<Body> {
     let frame = server.shared.picture_now().encode();
     page::with_type(StatusCode::OK, "application/octet-stream", Body::from(frame))
-}
-
-pub(crate) async fn spectrum(State(server): State<Server>) -> Response<Body> {
-    let counts = server.shared.picture_now().spectrum;
-    json(&SpectrumCounts { bin_ns: server.shared.bins.width_ns, counts })
 }
 
 pub(crate) fn json(answer: &impl Serialize) -> Response<Body> {

@@ -155,7 +155,7 @@ impl PictureState {
             title: plan.title.clone(),
             plane: plan.plane.name(),
             is_monitor: plan.is_monitor,
-            is_map: false,
+            is_map: plan.is_map,
             panels: plan.panels,
             across: plan.across.clone(),
             up: plan.up.clone(),

@@ -7,6 +7,7 @@ use crate::feed_view;
 use crate::frame::Picture;
 use crate::history::{History, Totals};
 use crate::ledger;
+use crate::look_handlers;
 use crate::looks::board::Board;
 use crate::looks::pictured::Pictured;
 use crate::options::ViewOptions;
@@ -19,6 +20,7 @@ use evforge_picture::Image;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use tokio::sync::Semaphore;
 
 /// Everything but the sockets. No lock is held while waiting for anything.
 #[derive(Debug)]
@@ -37,6 +39,8 @@ pub(crate) struct Shared {
     /// Of all runs that are shown one after the other.
     pub(crate) clients: Arc<ClientCounters>,
     host: Host,
+    /// How many looks are counted for scripts at a time.
+    pub(crate) at_work: Semaphore,
 }
 
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -65,6 +69,7 @@ impl Shared {
             history: Mutex::new(History::new(Instant::now())),
             clients,
             host: Host::default(),
+            at_work: Semaphore::new(look_handlers::AT_WORK),
             options,
         }
     }

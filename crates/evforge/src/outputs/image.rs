@@ -94,7 +94,7 @@ impl Image {
         let (events, outside) = (self.counters.image_events, self.counters.image_outside);
         let title = self.title.clone();
         let caption = Caption::new(title, events, outside, self.span, self.calendar, state);
-        Sheet { set: &self.pictures, images: &images, caption: &caption, outside }.to_png()
+        Sheet { plans: self.pictures.plans(), images: &images, caption: &caption, outside }.to_png()
     }
 }
 

@@ -10,8 +10,9 @@ use evforge_core::geometry::{GeometryError, LogicalGeometry};
 use evforge_core::pulse::PulseTrain;
 use std::fmt::Write as _;
 
-/// The module whose comment describes the frames.
+/// The modules whose comments describe the frames.
 const FRAMES: &str = include_str!("../frame.rs");
+const LOOK_FRAMES: &str = include_str!("../look_frame.rs");
 
 /// Markdown: limits, paths, objects and frames.
 ///
@@ -36,11 +37,14 @@ pub fn document() -> Result<String, GeometryError> {
         "\n## Objects\n\n*May be absent* says that a field is left out where there is nothing to say, *or null* that it is there and empty.\n",
     );
     OBJECTS.iter().for_each(|object| fields(&mut text, object));
-    text.push_str("\n## Frames\n\n");
-    let frames = FRAMES.lines().map_while(|line| line.strip_prefix("//!"));
-    frames.for_each(|line| {
-        let _ = writeln!(text, "{}", line.strip_prefix(' ').unwrap_or(line));
-    });
+    for (heading, module) in [("Frames", FRAMES), ("Frames of looks", LOOK_FRAMES)] {
+        let _ = writeln!(text, "\n## {heading}\n");
+        for line in module.lines().map_while(|line| line.strip_prefix("//!")) {
+            let line =
+                line.strip_prefix(' ').unwrap_or(line).replace("[`LookHead`]", "[`LookHead`](#lookhead)");
+            let _ = writeln!(text, "{line}");
+        }
+    }
     Ok(text)
 }
 

@@ -12,6 +12,7 @@
 
 mod control_routes;
 mod document;
+mod look_routes;
 mod objects;
 mod openapi;
 mod route;

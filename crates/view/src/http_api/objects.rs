@@ -1,6 +1,6 @@
 //! The JSON objects that answers are made of.
 
-use crate::answers::{Health, ImageCounts, PictureSum, SpectrumCounts};
+use crate::answers::{Health, ImageCounts, PictureSum, RegionCounts, SpectrumCounts};
 use crate::client_counts::ClientCounts;
 use crate::control::answers::{
     ChangeOutcome, ChangeState, ChangesAnswer, ConfigurationAnswer, ConfiguredState, CounterState,
@@ -61,6 +61,7 @@ pub(super) const OBJECTS: &[Object] = &[
     AXIS,
     of::<ImageCounts>(),
     of::<SpectrumCounts>(),
+    of::<RegionCounts>(),
     MONITOR_ANSWER,
     MONITOR_DATA,
     MONITOR_CHANNEL,

@@ -11,7 +11,7 @@ const NO_MONITOR: Answer =
 
 /// Every path, in the order of the document.
 pub(super) fn routes() -> impl Iterator<Item = &'static Route> {
-    SHOWN.iter().chain(super::control_routes::CONTROL).chain(PAGE)
+    SHOWN.iter().chain(super::look_routes::LOOKS).chain(super::control_routes::CONTROL).chain(PAGE)
 }
 
 const SHOWN: &[Route] = &[
@@ -53,26 +53,6 @@ const SHOWN: &[Route] = &[
     },
     Route {
         method: Method::Get,
-        path: "/api/image.json",
-        changes: false,
-        body: None,
-        purpose: "The counts of a picture.",
-        parameters: Some(&[Parameter {
-            name: "picture",
-            meaning: "which picture; encoded as usual in addresses (`monitor%201`)",
-            range: "a `name` of `/api/pictures.json`",
-            default: "the first picture there",
-        }]),
-        content: Content::Object("ImageCounts"),
-        answers: &[
-            Answer::json("there is such a picture"),
-            Answer::words(404, "no picture has this name; the answer lists those there are"),
-        ],
-        example: ("api/image.json?picture=xy", ""),
-        handler: |method| on(method, handlers::image_json),
-    },
-    Route {
-        method: Method::Get,
         path: "/api/image.bin",
         changes: false,
         body: None,
@@ -82,18 +62,6 @@ const SHOWN: &[Route] = &[
         answers: &[Answer { status: 200, content_type: "application/octet-stream", when: "always" }],
         example: ("api/image.bin", " --output image.bin"),
         handler: |method| on(method, handlers::image_bin),
-    },
-    Route {
-        method: Method::Get,
-        path: "/api/spectrum.json",
-        changes: false,
-        body: None,
-        purpose: "The spectrum of times of flight, over all pixels of the detector.",
-        parameters: NONE,
-        content: Content::Object("SpectrumCounts"),
-        answers: &[Answer::json("always")],
-        example: ("api/spectrum.json", ""),
-        handler: |method| on(method, handlers::spectrum),
     },
     Route {
         method: Method::Get,

@@ -11,12 +11,13 @@
 //!
 //! | you look for | it is in |
 //! |---|---|
-//! | what can be asked, and how it is refused | [`wanted`], [`look`] |
+//! | what can be asked, and how it is refused | [`wanted`], [`look`], in an address [`asked`] |
 //! | which pixels a region has | [`region`] |
 //! | counting | [`cut`] |
 //! | which looks are wanted now, and how much memory they may take | [`board`] |
 //! | what browsers get | [`shown`], [`look_frame`](crate::look_frame) |
 
+pub(crate) mod asked;
 pub(crate) mod board;
 pub(crate) mod cut;
 pub(crate) mod look;

@@ -4,24 +4,17 @@ use crate::protocol::PictureState;
 use crate::shared::lock;
 use crate::spectrum::{SpectrumBins, TimeBins};
 use evforge_core::geometry::LogicalGeometry;
-use evforge_picture::{Axis, PictureSet, Unit, long_axes};
+use evforge_picture::{PicturePlan, PictureSet, long_axes};
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
-
-/// A map: a part of the pixels, and the axis of them that goes upwards.
-#[derive(Clone, Copy, Debug)]
-struct Map {
-    axis: usize,
-    letter: char,
-    rows: u32,
-}
 
 /// The pictures of a run, and where each pixel is in each of them.
 #[derive(Debug)]
 pub(crate) struct Pictured {
     set: PictureSet,
-    maps: Vec<Map>,
+    /// Axis and plan of each map.
+    maps: Vec<(usize, PicturePlan)>,
     bins: TimeBins,
     has_events: bool,
     /// Made when they are first asked for.
@@ -35,13 +28,10 @@ impl Pictured {
         bins: SpectrumBins,
         has_events: bool,
     ) -> Self {
-        // Maps are of the detector: of its first picture.
-        let is_of_detector = set.plans().first().is_some_and(|plan| !plan.is_monitor);
-        let axes = long_axes(geometry).filter(|_| is_of_detector && has_events);
-        let maps =
-            axes.map(|(axis, letter)| Map { axis, letter, rows: set.places_along(0, axis).1 }).collect();
         let width_ns = u32::try_from(bins.width_ns).unwrap_or(u32::MAX);
         let bins = TimeBins { from_ns: 0, width_ns, count: bins.count as u32 };
+        let axes = long_axes(geometry).filter(|_| has_events);
+        let maps = axes.filter_map(|(axis, _)| Some((axis, set.map(axis, bins.count)?))).collect();
         Self { set, maps, bins, has_events, places: Mutex::default() }
     }
 
@@ -60,8 +50,8 @@ impl Pictured {
         self.has_events
     }
 
-    fn map(&self, picture: usize) -> Option<Map> {
-        self.maps.get(picture.checked_sub(self.set.plans().len())?).copied()
+    fn map(&self, picture: usize) -> Option<&(usize, PicturePlan)> {
+        self.maps.get(picture.checked_sub(self.set.plans().len())?)
     }
 
     /// True for a map against time of flight.
@@ -69,9 +59,25 @@ impl Pictured {
         self.map(picture).is_some()
     }
 
+    /// All plans, those of maps behind the others.
+    pub(crate) fn plans(&self) -> impl Iterator<Item = &PicturePlan> {
+        self.set.plans().iter().chain(self.maps.iter().map(|(_, plan)| plan))
+    }
+
+    /// The plan of a picture, with so many bins.
+    pub(crate) fn plan(&self, picture: usize, bins: u32) -> Option<PicturePlan> {
+        match self.map(picture) {
+            Some((axis, _)) => self.set.map(*axis, bins),
+            None => self.set.plans().get(picture).cloned(),
+        }
+    }
+
+    pub(crate) fn name(&self, picture: usize) -> String {
+        self.plans().nth(picture).map(|plan| plan.name.clone()).unwrap_or_default()
+    }
+
     pub(crate) fn names(&self) -> Vec<String> {
-        let maps = self.maps.iter().map(|map| format!("{}-tof", map.letter));
-        self.set.plans().iter().map(|plan| plan.name.clone()).chain(maps).collect()
+        self.plans().map(|plan| plan.name.clone()).collect()
     }
 
     pub(crate) fn find(&self, name: &str) -> Option<usize> {
@@ -81,7 +87,7 @@ impl Pictured {
     /// Columns and rows of a picture, with so many bins.
     pub(crate) fn size(&self, picture: usize, bins: u32) -> [u32; 2] {
         match (self.map(picture), self.set.plans().get(picture)) {
-            (Some(map), _) => [bins, map.rows],
+            (Some((_, plan)), _) => [bins, plan.up.pixels],
             (None, Some(plan)) => [plan.across.pixels, plan.up.pixels],
             (None, None) => [0, 0],
         }
@@ -91,7 +97,7 @@ impl Pictured {
     pub(crate) fn places(&self, picture: usize) -> Arc<[u32]> {
         let mut places = lock(&self.places);
         let table = places.entry(picture).or_insert_with(|| match self.map(picture) {
-            Some(map) => self.set.places_along(0, map.axis).0.into(),
+            Some(&(axis, _)) => self.set.places_along(0, axis).0.into(),
             None => self.set.places(picture).into(),
         });
         Arc::clone(table)
@@ -119,7 +125,7 @@ impl Pictured {
 
     /// Names and pixels of the beam monitors that have events.
     pub(crate) fn monitors(&self) -> Vec<(String, Range<usize>)> {
-        let of_monitor = |(which, plan): (usize, &evforge_picture::PicturePlan)| {
+        let of_monitor = |(which, plan): (usize, &PicturePlan)| {
             let (first, geometry) = self.set.part(which).filter(|_| plan.is_monitor)?;
             Some((plan.name.clone(), first..first + geometry.pixel_count() as usize))
         };
@@ -128,24 +134,6 @@ impl Pictured {
 
     /// What the greeting says of all of them.
     pub(crate) fn states(&self) -> Vec<PictureState> {
-        let detector = self.set.plans().first();
-        let map = |map: &Map| PictureState {
-            name: format!("{}-tof", map.letter),
-            title: format!("{} against time of flight", map.letter),
-            plane: detector.map_or("xy", |plan| plan.plane.name()),
-            is_monitor: false,
-            is_map: true,
-            panels: 1,
-            across: Axis {
-                label: "time of flight (bin)".into(),
-                unit: Unit::Bin,
-                pixels: self.bins.count,
-                first: 0.0,
-                step: 1.0,
-                pitch: None,
-            },
-            up: Axis::new(map.axis, map.rows, 1, None),
-        };
-        self.set.plans().iter().map(PictureState::of).chain(self.maps.iter().map(map)).collect()
+        self.plans().map(PictureState::of).collect()
     }
 }

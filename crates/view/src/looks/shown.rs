@@ -160,7 +160,7 @@ fn frame_of(shared: &Shared, look: &Look, cut: Option<&Cut>, moment: &mut Moment
     };
     let since_ms = cut.map_or(shared.started_ms, |cut| cut.since_ms(shared.started_ms, moment.now_ms));
     let head = LookHead {
-        picture: pictured.names().swap_remove(selection.picture),
+        picture: pictured.name(selection.picture),
         part: look.part,
         block,
         nx: image.nx,

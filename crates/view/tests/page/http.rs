@@ -19,10 +19,9 @@ fn scripts_get_state_and_counts() {
     assert_eq!((&state["events"], &state["title"]), (&3.into(), &"Test detector".into()));
     assert_eq!((&state["streams"][0]["events"], &state["browsers"]["connected"]), (&3.into(), &0.into()));
     let image = get(address, "/api/image.json").json();
-    assert_eq!(
-        image,
-        json!({ "number": 3, "picture": "xy", "nx": 3, "ny": 2, "counts": [1, 0, 0, 0, 0, 2] })
-    );
+    let found =
+        ["number", "picture", "nx", "ny", "counts", "events", "pulses", "missed"].map(|name| &image[name]);
+    assert_eq!(json!(found), json!([3, "xy", 3, 2, [1, 0, 0, 0, 0, 2], 3, 1, 0]));
     let frame = Picture::decode(&get(address, "/api/image.bin").body).unwrap();
     assert_eq!(frame.images[0].counts, [1, 0, 0, 0, 0, 2]);
     let spectrum = get(address, "/api/spectrum.json").json();

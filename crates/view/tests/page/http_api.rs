@@ -173,7 +173,15 @@ fn provoke(path: &Asked, status: u16, content_type: &str) -> Option<crate::commo
             sent(&poor(true), &target, "")
         }
         (name, 409) if name.starts_with("/api/control/") => sent(&poor(false), &target, ""),
-        ("/api/image.json", 404) => sent(&full(false).0, "/api/image.json?picture=zx", ""),
+        (name, 404) if is_of_look(name) => {
+            let wanted =
+                if name == "/api/look.bin" { "look=%7B%22picture%22%3A%22zx%22%7D" } else { "picture=zx" };
+            sent(&full(false).0, &format!("{name}?{wanted}"), "")
+        }
+        (name, 400) if is_of_look(name) => {
+            let wanted = if name == "/api/look.bin" { "look=1" } else { "slice_ns=5" };
+            sent(&full(false).0, &format!("{name}?{wanted}"), "")
+        }
         ("/api/live", 101) => raw(full(false).0.address(), &format!("Connection: Upgrade\r\n{websocket}")),
         ("/api/live", 400) => {
             let other = websocket.replace(": 13", ": 12");
@@ -197,6 +205,11 @@ fn provoke(path: &Asked, status: u16, content_type: &str) -> Option<crate::commo
         (_, 200) => sent(&full(false).0, &target, ""),
         _ => return None,
     })
+}
+
+fn is_of_look(path: &str) -> bool {
+    ["/api/image.", "/api/spectrum.", "/api/look."].iter().any(|start| path.starts_with(start))
+        && path != "/api/image.bin"
 }
 
 /// Asks for `/api/live` with these headers, and reads the head of the answer only: a WebSocket does not end.
@@ -273,6 +286,22 @@ fn answers_have_exactly_the_documented_fields() {
         documented.check("Hello", &browser.hello, &mut seen);
         let status = browser.update_until(|status, _| status["points"] != json!([])).await;
         documented.check("Status", &status, &mut seen);
+        // What a browser wants, what it gets and what it is refused.
+        let region = json!({"name": "a", "shape": "rectangle", "points": [[0, 0], [1, 1]]});
+        let bins = json!({"from_ns": 0, "width_ns": 1000, "count": 5});
+        let wanted = json!({"picture": "xy", "part": [0, 0, 1, 1], "points": [16, 16], "slice_ns": [0, 5], "vetoed": "all",
+            "window": {"kind": "last", "seconds": 5}, "bins": bins, "regions": [region]});
+        documented.check("LookWanted", &wanted, &mut seen);
+        browser.wanted = 7;
+        browser.say(json!({"type": "looks", "number": 7, "looks": [wanted]}).to_string()).await;
+        browser.update_until(|_, frame| frame.is_some_and(|frame| !frame.head.regions.is_empty())).await;
+        let head = serde_json::to_value(&browser.picture.as_ref().unwrap().head).unwrap();
+        documented.check("LookHead", &head, &mut seen);
+        browser.say(json!({"type": "looks", "looks": [{"picture": "?"}]}).to_string()).await;
+        let refused = json!({"type": "refused", "message": browser.refusal().await});
+        documented.check("LooksRefused", &refused, &mut seen);
+        let region = ask("GET", view.address(), "/api/spectrum.json?region=a;rectangle;0,0;1,1", &host, "");
+        documented.check("SpectrumCounts", &region.json(), &mut seen);
         // Trains instead of events.
         let (view, _sink) = of_trains();
         let mut browser = Browser::open(view.address()).await;
@@ -295,7 +324,10 @@ fn what_every_path_may_answer_is_answered() {
     let unknown = ask("GET", address, "/api/image.json?pictrue=xz", &host, "");
     assert_eq!(
         (unknown.status, unknown.text()),
-        (400, "/api/image.json has no parameter \"pictrue\"; it has: picture\n")
+        (
+            400,
+            "/api/image.json has no parameter \"pictrue\"; it has: picture, part, points, slice_ns, window, vetoed, bins\n"
+        )
     );
     let unknown = ask("GET", address, "/api/state.json?x", &host, "");
     assert_eq!(
