@@ -55,6 +55,6 @@ export function reachesEnd({ from_ns, width_ns, count }: Bins, counts: Counts, p
     all += counts[bin];
     if (bin >= end - tail) last += counts[bin];
   }
-  // A twentieth of the mean is more than what scatters around.
-  return last >= 10 && last / tail > 0.05 * (all / end);
+  // A tenth of the mean is more than what scatters around.
+  return last >= 10 && last / tail > 0.1 * (all / end);
 }
