@@ -6,13 +6,18 @@
 import { fromAddress, toAddress } from "./address";
 import type { Looked } from "./looked";
 
-/** Milliseconds between two changes of the address: browsers do not take more than a few a second. */
-const interval = 300;
+/**
+ * Browsers take no more than about a hundred changes of the address in half a minute: some at once, then one in half a
+ * second.
+ */
+const [mostAtOnce, interval] = [30, 500];
 
 export class View {
   looked: Looked = fromAddress(location.hash);
   private readonly listeners: (() => void)[] = [];
-  private writtenAt = -interval;
+  /** Changes of the address that may be made at once, and when that was so. */
+  private left = mostAtOnce;
+  private leftAt = 0;
   private timer: number | undefined;
 
   constructor() {
@@ -31,9 +36,11 @@ export class View {
 
   change(some: Partial<Looked>): void {
     this.looked = { ...this.looked, ...some };
-    const wait = this.writtenAt + interval - performance.now();
-    if (wait <= 0) this.write();
-    else this.timer ??= setTimeout(() => this.write(), wait);
+    const now = performance.now();
+    this.left = Math.min(mostAtOnce, this.left + (now - this.leftAt) / interval);
+    this.leftAt = now;
+    if (this.left >= 1) this.write();
+    else this.timer ??= setTimeout(() => this.write(), interval);
     this.tell();
   }
 
@@ -45,7 +52,7 @@ export class View {
   private write(): void {
     clearTimeout(this.timer);
     this.timer = undefined;
-    this.writtenAt = performance.now();
+    this.left -= 1;
     // Replaced, not added: "back" leaves the page and does not go through everything that was looked at.
     history.replaceState(null, "", this.link());
   }
