@@ -78,7 +78,7 @@ const within = ({ nx, counts }, x0, y0, x1, y1) =>
   sum(counts.filter((_, at) => at % nx >= x0 && at % nx < x1 && Math.floor(at / nx) >= y0 && Math.floor(at / nx) < y1));
 
 let { server, address } = await serve(program, "127.0.0.1:0", ["--nx", "64", "--ny", "48", "--rate", "20000"]);
-const { browser, page, complaints } = await open(`http://${address}`);
+const { browser, page, complaints } = await open(`http://${address}/#other=1`);
 try {
   await until(page, (s) => s?.pictures >= 2 && s.total > 5000, "a picture with counts");
   const { hello } = await state(page);
@@ -177,6 +177,7 @@ try {
   check(Math.abs(cleared - Date.now()) < 20_000 && Math.abs(now.head.since_ms - cleared) < 2000, `cleared by the server's clock: ${cleared}, counted since ${now.head.since_ms}`);
   const before = await page.evaluate(() => ({ looked: window.evforge.looked(), look: window.evforge.look() }));
   for (const key of ["picture", "part", "slice_ns", "window", "regions"]) check(before.look[key] !== undefined, `asked for: ${key} ${JSON.stringify(before.look[key])}`);
+  check(page.url().includes("other=1"), "what else the address says stays in it");
   const other = await browser.newPage({ viewport: page.viewportSize() });
   await other.goto(page.url());
   await untilShown(other, ({ regions, head }) => regions.length === 2 && head.part[0] === 2, "the link in another window");

@@ -1,9 +1,9 @@
 /**
  * What this page looks at: picture, part, slice, window, regions, scales. It is kept in the address, so that a link shows
- * exactly this; address.ts says how.
+ * exactly this; looked_address.ts says how.
  */
 
-import { fromAddress, toAddress } from "./address";
+import { fromAddress, toAddress } from "./looked_address";
 import type { Looked } from "./looked";
 
 /**
@@ -46,7 +46,7 @@ export class View {
 
   /** The address of a page that shows exactly this. */
   link(): string {
-    return location.origin + location.pathname + location.search + toAddress(this.looked);
+    return location.origin + location.pathname + location.search + toAddress(this.looked, location.hash);
   }
 
   private write(): void {

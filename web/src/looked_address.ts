@@ -14,41 +14,53 @@ const mostCorners = 64;
 /** Between regions, and between the parts of one; names are encoded, so that they have neither. */
 const [between, within] = ["|", ";"];
 
-export function toAddress(looked: Looked): string {
+/** What else an address says is somebody else's, and stays in it. */
+const keys = [
+  "picture", "part", "slice", "window", "regions", "bins", "vetoed", "per", "corrected", "compare",
+  "log", "map", "top", "unit", "path", "angle", "spectrum", "tof",
+] as const;
+
+type Key = (typeof keys)[number];
+
+/** The part behind the # with `looked` in the place of what `hash` says of it; empty if there is nothing to say. */
+export function toAddress(looked: Looked, hash: string): string {
   const { part, slice, window, regions, top, zoom } = looked;
-  const said: [string, string | number | null][] = [
-    ["picture", looked.picture],
-    ["part", part && `${part.x0},${part.y0},${part.x1},${part.y1}`],
-    ["slice", slice && slice.join()],
-    ["window", window.kind === "all" ? null : window.kind === "since" ? `since:${window.ms}` : `last:${window.seconds}`],
-    ["regions", regions.length > 0 ? regions.map(regionText).join(between) : null],
-    ["bins", looked.bins],
-    ["vetoed", looked.vetoed === "all" ? null : looked.vetoed],
-    ["per", looked.per === "counts" ? null : looked.per],
-    ["corrected", looked.corrected ? 1 : null],
-    ["compare", looked.compare === "none" ? null : looked.compare],
-    ["log", looked.log === null ? null : Number(looked.log)],
-    ["map", looked.map === "evforge" ? null : looked.map],
-    ["top", top.kind === "maximum" ? null : top.kind === "fixed" ? top.value : top.kind],
-    ["unit", looked.unit === "tof" ? null : looked.unit],
-    ["path", looked.flightPath],
-    ["angle", looked.twoTheta],
-    ["spectrum", looked.spectrumLog ? "log" : null],
-    ["zoom", zoom && zoom.join()],
-  ];
-  const parts = said.filter(([, value]) => value !== null).map(([key, value]) => `${key}=${encoded(String(value))}`);
-  return parts.length > 0 ? `#${parts.join("&")}` : "";
+  const values: Record<Key, string | number | null> = {
+    picture: looked.picture,
+    part: part && `${part.x0},${part.y0},${part.x1},${part.y1}`,
+    slice: slice && slice.join(),
+    window: window.kind === "all" ? null : window.kind === "since" ? `since:${window.ms}` : `last:${window.seconds}`,
+    regions: regions.length > 0 ? regions.map(regionText).join(between) : null,
+    bins: looked.bins,
+    vetoed: looked.vetoed === "all" ? null : looked.vetoed,
+    per: looked.per === "counts" ? null : looked.per,
+    corrected: looked.corrected ? 1 : null,
+    compare: looked.compare === "none" ? null : looked.compare,
+    log: looked.log === null ? null : Number(looked.log),
+    map: looked.map === "evforge" ? null : looked.map,
+    top: top.kind === "maximum" ? null : top.kind === "fixed" ? top.value : top.kind,
+    unit: looked.unit === "tof" ? null : looked.unit,
+    path: looked.flightPath,
+    angle: looked.twoTheta,
+    spectrum: looked.spectrumLog ? "log" : null,
+    tof: zoom && zoom.join(),
+  };
+  const said = keys.flatMap((key) => (values[key] === null ? [] : [`${key}=${encoded(String(values[key]))}`]));
+  const isOther = (one: string) => one !== "" && !(keys as readonly string[]).includes(one.split("=")[0]);
+  const others = hash.replace(/^#/, "").split("&").filter(isOther);
+  const all = [...said, ...others];
+  return all.length > 0 ? `#${all.join("&")}` : "";
 }
 
 export function fromAddress(hash: string): Looked {
   const said = new URLSearchParams(hash.replace(/^#/, ""));
-  const get = (key: string) => said.get(key);
+  const get = (key: Key) => said.get(key);
   const looked: Looked = { ...nothingChosen, picture: get("picture"), regions: regionsOf(get("regions")) };
   const part = numbers(get("part"), 4);
   if (part && isPart(part)) looked.part = { x0: part[0], y0: part[1], x1: part[2], y1: part[3] };
   const slice = numbers(get("slice"), 2);
   if (slice && slice[0] < slice[1] && slice[0] >= 0) looked.slice = [Math.round(slice[0]), Math.round(slice[1])];
-  const zoom = numbers(get("zoom"), 2);
+  const zoom = numbers(get("tof"), 2);
   if (zoom && zoom[0] < zoom[1]) looked.zoom = [zoom[0], zoom[1]];
   looked.window = spanOf(get("window"));
   const bins = Number(get("bins"));
