@@ -1,9 +1,10 @@
 //! One browser at the WebSocket.
 
 use crate::client_looks::ClientLooks;
+use crate::lock::lock;
 use crate::looks::worker::Update;
 use crate::protocol::{LooksRefused, Status};
-use crate::shared::{Shared, lock};
+use crate::shared::Shared;
 use axum::extract::ws::{CloseFrame, Message, Utf8Bytes, WebSocket, close_code};
 use evforge_log::group::VIEW;
 use std::collections::VecDeque;

@@ -1,6 +1,7 @@
 //! What one browser wants to see.
 
 use crate::looks::board::Ticket;
+use crate::looks::limits::MOST_LOOKS;
 use crate::looks::look::Look;
 use crate::looks::wanted::LookWanted;
 use crate::looks::worker::Update;
@@ -10,8 +11,6 @@ use bytes::Bytes;
 use serde::Deserialize;
 use std::time::{Duration, Instant};
 
-/// Most looks of a browser at a time.
-pub(crate) const MOST_LOOKS: usize = 8;
 /// Bytes of frames that a browser gets in a second.
 const BYTES_PER_SECOND: f64 = 4.5e6;
 

@@ -4,8 +4,9 @@
 //! outputs need some: to begin the next file of a recording, for example. So there are limits for all connections and for
 //! those of one address, and the last [`RESERVE`] descriptors of the process are never taken.
 
+use crate::lock::lock;
 use crate::options::ViewOptions;
-use crate::shared::{Shared, lock};
+use crate::shared::Shared;
 use std::collections::HashMap;
 use std::future::Future;
 use std::io;

@@ -66,7 +66,13 @@ mod tests {
     use std::time::Duration;
 
     fn stream() -> Arc<Accumulator> {
-        Arc::new(Accumulator::new(String::new(), 4, vec![0..4], 1, Arc::new(EventMemory::new(1 << 20))))
+        Arc::new(Accumulator::new(
+            String::new(),
+            4,
+            std::iter::once(0..4).collect(),
+            1,
+            Arc::new(EventMemory::new(1 << 20)),
+        ))
     }
 
     fn tell(stream: &Accumulator, feed: Feed) {

@@ -56,7 +56,7 @@ pub enum FrameError {
     #[error("these bytes are not a picture of version {VERSION}")]
     NotAFrame,
     /// The same of a look ([`look_frame`](crate::look_frame)).
-    #[error("these bytes are not a look of version {}", crate::look_frame::VERSION)]
+    #[error("these bytes are not the frame of a look")]
     NotALook,
     /// It has another length than its header says: found and expected bytes.
     #[error("the picture has {found} bytes; its header says {expected}")]

@@ -49,6 +49,7 @@ pub mod http_api;
 mod json_object;
 mod ledger;
 mod live_view;
+mod lock;
 pub mod look_frame;
 mod look_handlers;
 mod looks;

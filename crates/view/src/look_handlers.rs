@@ -14,9 +14,6 @@ use axum::http::{Response, StatusCode, Uri};
 use evforge_core::quantity::grouped;
 use evforge_picture::{Caption, Sheet};
 
-/// Looks that are counted for scripts at a time; further ones wait.
-pub(crate) const AT_WORK: usize = 2;
-
 /// What is asked, counted now.
 async fn counted(server: &Server, uri: &Uri, is_exact: bool) -> Result<(Look, LookFrame), Response<Body>> {
     let shared = &server.shared;

@@ -19,6 +19,9 @@ use std::time::Duration;
 /// The most pixels that are pictured: beyond that, each stream would take more than 256 MB for its counts.
 const MOST_PIXELS: u32 = 1 << 25;
 
+/// Bytes of the newest events that are kept if nothing else is said.
+pub(crate) const EVENT_MEMORY: usize = 128 << 20;
+
 /// The options of a live view. Start from [`ViewOptions::new`] and change what differs.
 #[derive(Clone, Debug)]
 pub struct ViewOptions {
@@ -47,6 +50,8 @@ pub struct ViewOptions {
     pub event_memory: usize,
     /// Names of the vetoes of the run, in the order of their bits. Default: none.
     pub vetoes: Vec<String>,
+    /// True where pictures are counted of events that the sink takes: else nobody can ask for regions, slices and windows. Default: true.
+    pub counts_events: bool,
     /// Time between pictures, 50 ms to 10 s. Default: 200 ms.
     pub picture_interval: Duration,
     /// How many updates a browser may leave unacknowledged before it gets no more: 1 to 16. Default: 3.
@@ -92,8 +97,9 @@ impl ViewOptions {
             pulses,
             time_of_flight_bin_ns: None,
             content: None,
-            event_memory: 128 << 20,
+            event_memory: EVENT_MEMORY,
             vetoes: Vec::new(),
+            counts_events: true,
             picture_interval: Duration::from_millis(200),
             window: 3,
             client_timeout: Duration::from_secs(20),

@@ -25,10 +25,8 @@
 //! The paths, parameters and answers are declared in [`http_api`](crate::http_api), and described in `docs/http-api.md`, which is made of
 //! the declarations: comments of fields here are read there.
 
-use crate::client_looks::MOST_LOOKS;
 use crate::json_object::json_object;
-use crate::looks::look::{MOST_POINTS, MOST_REGIONS};
-use crate::looks::region::MOST_CORNERS;
+use crate::looks::limits::{MOST_CORNERS, MOST_LOOKS, MOST_POINTS, MOST_REGIONS};
 use crate::spectrum::MOST_BINS;
 use evforge_picture::{Axis, PicturePlan};
 use serde::Serialize;
@@ -206,7 +204,7 @@ json_object! {
         pub r#type: &'static str,
         /// Number of the update; numbers that are missing were skipped.
         pub number: u64,
-        /// Which looks of this browser have changed, by their places: so many frames follow, in this order.
+        /// Which looks of this browser have changed, by their places: their frames follow, in this order.
         pub frames: Vec<usize>,
         /// The number that this browser gave the looks that this update is of; 0 before it said any. What it wanted later comes later.
         pub wanted: u64,

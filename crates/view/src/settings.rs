@@ -1,10 +1,12 @@
 //! `[outputs.view]`: a live view as an output of a run.
 
 use crate::live_view::LiveView;
-use crate::options::ViewOptions;
+use crate::looks::board;
+use crate::options::{EVENT_MEMORY, ViewOptions};
 use crate::sink::ViewCounters;
 use evforge_core::counter::{CounterInfo, CounterSet};
 use evforge_core::output::Output;
+use evforge_core::quantity::ByteSize;
 use evforge_outputs::{OutputContext, OutputPlan, QueueSettings};
 use evforge_picture::PictureSet;
 use serde::Deserialize;
@@ -22,6 +24,17 @@ pub struct ViewSettings {
     /// Names by which browsers may call this server, besides its addresses, its own host name and `localhost`.
     #[serde(default)]
     pub host_names: Vec<String>,
+    /// How much memory the newest events may take, for regions, slices and windows that are asked for later: "1MiB" to "64GiB".
+    /// Default: 128 MiB, some 16 million events.
+    #[serde(default)]
+    pub event_memory: Option<ByteSize>,
+}
+
+impl ViewSettings {
+    fn event_memory(&self) -> usize {
+        let bytes = self.event_memory.map(|size| usize::try_from(size.bytes).unwrap_or(usize::MAX));
+        bytes.unwrap_or(EVENT_MEMORY)
+    }
 }
 
 impl OutputPlan for ViewSettings {
@@ -40,12 +53,17 @@ impl OutputPlan for ViewSettings {
     fn memory_bound(&self, context: &OutputContext) -> usize {
         let monitors = context.ledger.beam_monitors.iter().map(|data| data.plan());
         let pictures = PictureSet::new(&context.geometry, monitors, None);
-        pictures.pixel_count() * size_of::<u64>()
+        // Counts, where each pixel is in each picture, and the images of a pass.
+        let of_pictures =
+            pictures.pixel_count() * (size_of::<u64>() + (4 + 2 * 8) * (pictures.plans().len() + 3));
+        of_pictures + self.event_memory() + board::MOST_BYTES
     }
 
     fn open(self: Box<Self>, context: &OutputContext) -> Result<Box<dyn Output>, Box<dyn Error>> {
         let options = ViewOptions {
             address: self.address,
+            event_memory: self.event_memory(),
+            vetoes: context.vetoes.clone(),
             host_names: self.host_names,
             monitor: context.monitor.clone(),
             control: context.control.clone(),

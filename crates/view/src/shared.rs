@@ -7,7 +7,7 @@ use crate::feed_view;
 use crate::frame::Picture;
 use crate::history::{History, Totals};
 use crate::ledger;
-use crate::look_handlers;
+use crate::lock::{lock, unix_ms};
 use crate::looks::board::Board;
 use crate::looks::pictured::Pictured;
 use crate::options::ViewOptions;
@@ -18,7 +18,7 @@ use crate::spectrum::SpectrumBins;
 use evforge_metrics::{Format, Host, Section, run_metrics, text};
 use evforge_picture::Image;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use tokio::sync::Semaphore;
 
@@ -43,13 +43,8 @@ pub(crate) struct Shared {
     pub(crate) at_work: Semaphore,
 }
 
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-pub(crate) fn unix_ms() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64)
-}
+/// Looks that are counted for scripts at a time; further ones wait.
+const AT_WORK: usize = 2;
 
 impl Shared {
     pub(crate) fn new(options: ViewOptions, clients: Arc<ClientCounters>) -> Self {
@@ -57,10 +52,11 @@ impl Shared {
             Some((_, bins)) => SpectrumBins::steps(*bins),
             None => SpectrumBins::new(&options.pulses, options.time_of_flight_bin_ns),
         };
+        let has_events = options.counts_events && options.content.is_none();
         let nanoseconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
         Self {
             bins,
-            pictured: Pictured::new(options.pictures(), &options.geometry, bins, options.content.is_none()),
+            pictured: Pictured::new(options.pictures(), &options.geometry, bins, has_events),
             board: Arc::default(),
             instance: format!("{:x}-{:x}", nanoseconds, std::process::id()),
             started_ms: unix_ms(),
@@ -69,7 +65,7 @@ impl Shared {
             history: Mutex::new(History::new(Instant::now())),
             clients,
             host: Host::default(),
-            at_work: Semaphore::new(look_handlers::AT_WORK),
+            at_work: Semaphore::new(AT_WORK),
             options,
         }
     }

@@ -54,6 +54,8 @@ impl WordsView {
         let options = ViewOptions {
             address,
             host_names: host_names.to_vec(),
+            // Words are counted elsewhere.
+            counts_events: false,
             ..ViewOptions::new(title, geometry, PulseTrain::ess())
         };
         let view = LiveView::start(options)?;

@@ -69,7 +69,7 @@ impl Door {
             }
             Err(refused)
         };
-        if !crate::shared::lock(&self.requests).take(from, Instant::now()) {
+        if !crate::lock::lock(&self.requests).take(from, Instant::now()) {
             let refused = Refused::new(
                 StatusCode::TOO_MANY_REQUESTS,
                 "too_many",
@@ -105,7 +105,7 @@ impl Door {
             return Err((Refused::new(StatusCode::UNAUTHORIZED, "no_token", message, remedy), unauthorised));
         };
         let now = Instant::now();
-        if !crate::shared::lock(&self.wrong).has_left(from, now) {
+        if !crate::lock::lock(&self.wrong).has_left(from, now) {
             let message = format!("{from} has sent too many wrong tokens");
             let refused =
                 Refused::new(StatusCode::TOO_MANY_REQUESTS, "too_many", message, "wait some seconds");
@@ -114,7 +114,7 @@ impl Door {
         if access.token.is(given) {
             return Ok(());
         }
-        crate::shared::lock(&self.wrong).take(from, now);
+        crate::lock::lock(&self.wrong).take(from, now);
         let refused =
             Refused::new(StatusCode::UNAUTHORIZED, "wrong_token", "this is not the token of the run", remedy);
         Err((refused, |counts| {

@@ -1,7 +1,7 @@
 //! The chunks of a stream, as many as there is room for.
 
 use super::chunk::Chunk;
-use crate::shared::lock;
+use crate::lock::lock;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 

@@ -2,7 +2,7 @@
 
 use super::chunk::{Chunk, NO_FLIGHT};
 use super::memory::EventMemory;
-use crate::shared::unix_ms;
+use crate::lock::unix_ms;
 use evforge_core::pulsed::{PulseOrigin, PulsedBatch};
 use std::sync::Arc;
 use std::time::{Duration, Instant};

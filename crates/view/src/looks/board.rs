@@ -3,7 +3,7 @@
 use super::cut;
 use super::look::Look;
 use super::pictured::Pictured;
-use crate::shared::lock;
+use crate::lock::lock;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};

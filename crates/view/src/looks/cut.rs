@@ -1,6 +1,6 @@
 //! The counts of a selection: its picture, its spectra, its regions.
 
-use super::look::{Selection, Vetoed, Window};
+use super::look::{ByVeto, Selection, Window};
 use super::pictured::Pictured;
 use crate::event_memory::{Chunk, EventMemory, Position};
 use evforge_picture::NOWHERE;
@@ -54,7 +54,7 @@ struct Reading {
 pub(crate) struct Cut {
     slice_ns: Option<[i32; 2]>,
     window: Window,
-    vetoed: Vetoed,
+    vetoed: ByVeto,
     from_ns: i32,
     width_ns: u32,
     bins: usize,
@@ -85,7 +85,7 @@ enum Turn {
 pub(crate) fn image_is_of_everything(selection: &Selection, pictured: &Pictured) -> bool {
     selection.slice_ns.is_none()
         && selection.window == Window::All
-        && selection.vetoed == Vetoed::All
+        && selection.vetoed == ByVeto::All
         && !pictured.is_map(selection.picture)
 }
 
@@ -225,7 +225,7 @@ impl Cut {
         let pulses = if turn == Turn::Comes { chunk.pulses } else { chunk.pulses.wrapping_neg() };
         counts.pulses = counts.pulses.wrapping_add(pulses);
         for (at, (&pixel, &flight)) in chunk.pixels.iter().zip(&chunk.flights_ns).enumerate() {
-            if self.vetoed != Vetoed::All && !self.vetoed.has(chunk.marks_of(at)) {
+            if self.vetoed != ByVeto::All && !self.vetoed.has(chunk.marks_of(at)) {
                 continue;
             }
             let index = evforge_picture::PictureSet::index_of(pixel);

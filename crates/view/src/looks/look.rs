@@ -1,15 +1,12 @@
 //! A look that has been checked.
 
+use super::limits::{MOST_POINTS, MOST_REGIONS};
 use super::pictured::Pictured;
 use super::region::Region;
 use super::wanted::{LookWanted, WindowWanted};
 use crate::spectrum::{MOST_BINS, TimeBins};
 use serde::Serialize;
 
-/// Most regions of a look: a pixel has a bit for each.
-pub(crate) const MOST_REGIONS: usize = 16;
-/// Most columns and rows that can be asked for.
-pub(crate) const MOST_POINTS: u32 = 4096;
 /// Columns and rows if nothing is said.
 const POINTS: u32 = 1024;
 /// Fewest columns and rows that can be asked for.
@@ -30,13 +27,13 @@ pub(crate) enum Window {
 
 /// Which events are looked at, by their vetoes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub(crate) enum Vetoed {
+pub(crate) enum ByVeto {
     All,
     Accepted,
     Vetoed,
 }
 
-impl Vetoed {
+impl ByVeto {
     /// Whether an event with these marks belongs to it.
     #[inline]
     pub(crate) fn has(self, marks: u8) -> bool {
@@ -56,7 +53,7 @@ pub(crate) struct Selection {
     pub(crate) slice_ns: Option<[u32; 2]>,
     pub(crate) window: Window,
     pub(crate) bins: TimeBins,
-    pub(crate) vetoed: Vetoed,
+    pub(crate) vetoed: ByVeto,
     pub(crate) regions: Vec<Region>,
 }
 
@@ -112,9 +109,9 @@ impl Look {
         }
         let window = window.map_or(Ok(Window::All), checked_window)?;
         let vetoed = match vetoed.as_deref() {
-            None | Some("all") => Vetoed::All,
-            Some("accepted") => Vetoed::Accepted,
-            Some("vetoed") => Vetoed::Vetoed,
+            None | Some("all") => ByVeto::All,
+            Some("accepted") => ByVeto::Accepted,
+            Some("vetoed") => ByVeto::Vetoed,
             Some(other) => {
                 return Err(format!("vetoed: found {other:?}, expected \"all\", \"accepted\" or \"vetoed\""));
             }

@@ -20,6 +20,7 @@
 pub(crate) mod asked;
 pub(crate) mod board;
 pub(crate) mod cut;
+pub(crate) mod limits;
 pub(crate) mod look;
 pub(crate) mod pictured;
 pub(crate) mod region;

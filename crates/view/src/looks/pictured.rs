@@ -1,7 +1,7 @@
 //! What can be looked at: the pictures of the detector and of beam monitors, and maps of an axis against time of flight.
 
+use crate::lock::lock;
 use crate::protocol::PictureState;
-use crate::shared::lock;
 use crate::spectrum::{SpectrumBins, TimeBins};
 use evforge_core::geometry::LogicalGeometry;
 use evforge_picture::{PicturePlan, PictureSet, long_axes};

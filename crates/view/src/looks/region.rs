@@ -1,10 +1,9 @@
 //! Which pixels of a picture a region has.
 
+use super::limits::MOST_CORNERS;
 use super::wanted::RegionWanted;
 use serde::Serialize;
 
-/// Most corners of a polygon.
-pub(crate) const MOST_CORNERS: usize = 64;
 /// Longest name, in characters.
 const LONGEST_NAME: usize = 40;
 /// Corners lie no further outside than so many pixels.
@@ -30,7 +29,9 @@ impl Region {
                 "name: found {letters} characters, expected 1 to {LONGEST_NAME} that can be read"
             ));
         }
-        if let Some(point) = points.iter().flatten().find(|value| !(value.abs() <= FARTHEST)) {
+        if let Some(point) =
+            points.iter().flatten().find(|value| !value.is_finite() || value.abs() > FARTHEST)
+        {
             return Err(format!("points: found {point}, expected pixels of the picture"));
         }
         let corners = match (&*shape, &points[..]) {

@@ -42,7 +42,7 @@ json_object! {
     #[derive(Clone, Debug, Default, Deserialize, Serialize)]
     #[serde(deny_unknown_fields)]
     pub(crate) struct WindowWanted {
-        /// "all" (since the start), "since" (a moment) or "last" (so many seconds).
+        /// "all" (since the start), "since" (a moment) or "last" (the last seconds).
         pub(crate) kind: String,
         /// Of "since": milliseconds since the Unix epoch.
         #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -2,8 +2,9 @@
 //! when somebody wants to see something else.
 
 use super::shown::{ShownLooks, Studio};
+use crate::lock::lock;
 use crate::protocol::Now;
-use crate::shared::{Shared, lock};
+use crate::shared::Shared;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;

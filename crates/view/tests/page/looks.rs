@@ -1,5 +1,7 @@
 //! Looks: what a browser asks for is what it gets, and equal looks are one.
 
+#![allow(clippy::unwrap_used)]
+
 use crate::common::{Browser, feed, options, start};
 use evforge_core::output::Output;
 use evforge_view::look_frame::LookFrame;
