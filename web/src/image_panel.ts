@@ -176,7 +176,7 @@ export class ImagePanel {
     const offered = hello.pictures.filter((plan) => !isNumber(plan));
     this.choice.replaceChildren(...offered.map(({ name, title }) => option(name, name, title)));
     element("picture-choice").hidden = offered.length < 2;
-    for (const id of ["rectangle-tool", "polygon-tool"]) element(id).hidden = !hello.selections;
+    element("tools").hidden = !hello.selections;
     element("vetoed-choice").hidden = !hello.selections || (hello.vetoes ?? []).length === 0;
   }
 

@@ -45,7 +45,7 @@ const VIRIDIS: [Rgb; 18] = [
     [253, 231, 37],
 ];
 
-/// Every fifteenth colour of cividis (J. R. Nuñez, C. R. Anderton, R. S. Renslow, doi:10.1371/journal.pone.0199239, BSD-2).
+/// Every fifteenth colour of cividis (J. R. Nuñez, C. R. Anderton, R. S. Renslow, doi:10.1371/journal.pone.0199239, CC0).
 const CIVIDIS: [Rgb; 18] = [
     [0, 34, 78],
     [0, 45, 104],
