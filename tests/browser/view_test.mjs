@@ -6,7 +6,7 @@
 // Checked: a rectangle has exactly the pixels it was drawn over, its counts are those of the picture there; a slice drawn on the
 // spectrum has exactly its bins, and the picture exactly their counts; a polygon, its corners and its name can be changed by mouse
 // and keyboard; a link shows the same, as does a reload, and a server that was started again; windows, values per second,
-// reference, difference; the value under the cursor by keys; a snapshot; everything can be read at all widths, in light and dark; axe
+// reference, difference; that events are missing; the value under the cursor by keys; a snapshot; everything can be read at all widths, in light and dark; axe
 // finds nothing serious; the console is empty.
 
 import { readFileSync } from "node:fs";
@@ -282,5 +282,35 @@ try {
 } finally {
   await browser.close();
   server.kill("SIGKILL");
+}
+
+// A server that remembers few events: what is asked for late is not counted from the beginning, and the page says so.
+{
+  const few = await serve(program, "127.0.0.1:0", ["--nx", "64", "--ny", "48", "--rate", "200000", "--memory", String(1 << 20)]);
+  const { browser, page, complaints } = await open(`http://${few.address}`);
+  try {
+    await until(page, (s) => s?.total > 1_000_000, "more events than are remembered");
+    check(!(await page.isVisible("#view-problem")), "what was counted from the beginning is whole");
+    await page.fill("#slice-from", "10");
+    await page.fill("#slice-to", "30");
+    await page.press("#slice-to", "Enter");
+    const { head } = await untilShown(page, ({ head }) => head.events < head.all, "a slice");
+    const { hello } = await state(page);
+    await page.waitForSelector("#view-problem", { state: "visible" });
+    const said = await page.textContent("#view-problem");
+    const missing = Number(/([\d\u202f]+) events are missing/.exec(said)?.[1].replaceAll("\u202f", "") ?? 0);
+    check(head.since_ms > hello.started_ms && /^Counted only since \d/.test(said), `a slice that comes late: "${said}"`);
+    check(missing >= head.missed && head.missed > 0, `and how many events are missing: ${missing}`);
+    await page.click("#clear");
+    await untilShown(page, ({ looked, head }) => looked.window.kind === "since" && head.since_ms >= looked.window.ms - 1000 && head.events > 0, "counts since clear");
+    await page.waitForSelector("#view-problem", { state: "hidden" });
+    check(true, "since now nothing is missing");
+    check(complaints.length === 0, `the console is empty${complaints.map((line) => `\n      ${line}`).join("")}`);
+  } catch (error) {
+    check(false, error.message);
+  } finally {
+    await browser.close();
+    few.server.kill("SIGKILL");
+  }
 }
 conclude("the view is right");

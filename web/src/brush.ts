@@ -16,7 +16,10 @@ export interface BrushOwner {
   zooms(): boolean;
 }
 
-type Drag = { kind: "new" | "zoom"; from: number } | { kind: "end"; held: number } | { kind: "move"; from: number; slice: [number, number] };
+type Drag =
+  | { kind: "new" | "zoom"; from: number }
+  | { kind: "end"; held: number }
+  | { kind: "move"; from: number; slice: [number, number] };
 
 export class Brush {
   private drag: Drag | null = null;

@@ -74,16 +74,22 @@ export class RegionTable {
     row.body.querySelector("button")!.setAttribute("aria-label", `Remove ${region.name}`);
     setField(row.name, region.name);
     setField(row.corners, pointsText(region.points));
-    const head = this.model.frame?.head;
-    const values = counted && head
-      ? [counted.events, counted.all, head.seconds > 0 ? counted.events / head.seconds : 0, (100 * counted.events) / Math.max(1, head.events)]
-      : null;
+    const texts = counted ? this.numbers(counted) : ["–", "–", "–", "–"];
     row.numbers.forEach((cell, at) => {
-      const value = values?.[at];
-      const text = value === undefined ? "–" : at < 2 ? short(value) : at === 2 ? scaled(Number(value.toPrecision(3))) : `${value.toPrecision(3)}\u202f%`;
-      if (cell.textContent !== text) cell.textContent = text;
-      if (at < 2) cell.title = value === undefined ? "" : `${grouped(value)} events in ${grouped(counted!.pixels)} pixels`;
+      if (cell.textContent !== texts[at]) cell.textContent = texts[at];
     });
+    const of = counted ? `of ${grouped(counted.pixels)} pixels` : "";
+    [counted?.events, counted?.all].forEach((events, at) => {
+      row.numbers[at].title = events === undefined ? "" : `${grouped(events)} events ${of}`;
+    });
+  }
+
+  /** Events in the slice and in all, those in the slice per second, and their share. */
+  private numbers({ events, all }: RegionCounts): string[] {
+    const head = this.model.frame!.head;
+    const rate = head.seconds > 0 ? scaled(Number((events / head.seconds).toPrecision(3))) : "–";
+    const share = head.events > 0 ? `${((100 * events) / head.events).toPrecision(3)}\u202f%` : "–";
+    return [short(events), short(all), rate, share];
   }
 
   private makeRow(at: number): Row {
@@ -96,7 +102,8 @@ export class RegionTable {
     head.append(name);
     first.append(head);
     const corners = document.createElement("input");
-    corners.title = "Corners in pixels: x,y with spaces between them. A rectangle has its lower left pixel and the one beyond its upper right.";
+    corners.title =
+      "Corners in pixels: x,y with spaces between them. A rectangle has its lower left pixel and the one beyond its upper right.";
     const problem = document.createElement("span");
     problem.className = "problem";
     problem.setAttribute("role", "alert");

@@ -79,7 +79,8 @@ function linesOf(model: Model, view: View, words: string[]): Line[] {
   }
   const packets = status?.ledger?.packets;
   if (packets) {
-    const lost = packets.lost === null ? `lost unknown${packets.lost_at_least ? ` (at least ${grouped(packets.lost_at_least)})` : ""}` : `lost ${grouped(packets.lost)}`;
+    const atLeast = packets.lost_at_least ? ` (at least ${grouped(packets.lost_at_least)})` : "";
+    const lost = packets.lost === null ? `lost unknown${atLeast}` : `lost ${grouped(packets.lost)}`;
     const isBad = (packets.lost ?? packets.lost_at_least ?? 0) > 0;
     const text = `packets: received ${grouped(packets.received)}, ${lost}; unaccounted ${grouped(status.ledger?.unaccounted ?? 0)}`;
     lines.push({ text, ...(isBad ? { colour: themeColour("--bad") } : {}) });

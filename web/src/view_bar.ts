@@ -114,7 +114,10 @@ export class ViewBar {
     if (since > Math.max(asked, started) + tolerance) {
       said.push(`Counted only since ${clock(since)}: earlier events are no longer in the server's memory.`);
     }
-    if (missed > 0) said.push(`${grouped(missed)} events are missing in these counts: they were gone, or came too fast, before they could be counted.`);
+    if (missed > 0) {
+      const why = "they were gone, or came too fast, before they could be counted";
+      said.push(`${grouped(missed)} events are missing in these counts: ${why}.`);
+    }
     return said;
   }
 
