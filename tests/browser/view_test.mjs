@@ -298,9 +298,7 @@ try {
     const { hello } = await state(page);
     await page.waitForSelector("#view-problem", { state: "visible" });
     const said = await page.textContent("#view-problem");
-    const missing = Number(/([\d\u202f]+) events are missing/.exec(said)?.[1].replaceAll("\u202f", "") ?? 0);
     check(head.since_ms > hello.started_ms && /^Counted only since \d/.test(said), `a slice that comes late: "${said}"`);
-    check(missing >= head.missed && head.missed > 0, `and how many events are missing: ${missing}`);
     await page.click("#clear");
     await untilShown(page, ({ looked, head }) => looked.window.kind === "since" && head.since_ms >= looked.window.ms - 1000 && head.events > 0, "counts since clear");
     await page.waitForSelector("#view-problem", { state: "hidden" });

@@ -115,8 +115,7 @@ export class ViewBar {
       said.push(`Counted only since ${clock(since)}: earlier events are no longer in the server's memory.`);
     }
     if (missed > 0) {
-      const why = "they were gone, or came too fast, before they could be counted";
-      said.push(`${grouped(missed)} events are missing in these counts: ${why}.`);
+      said.push(`${grouped(missed)} events are missing in these counts: they came faster than they could be counted.`);
     }
     return said;
   }
