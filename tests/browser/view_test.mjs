@@ -184,7 +184,7 @@ try {
   const after = await other.evaluate(() => ({ looked: window.evforge.looked(), look: window.evforge.look() }));
   check(same(after.looked, before.looked), `a link shows the same${same(after.looked, before.looked) ? "" : `: ${JSON.stringify(after.looked)}, not ${JSON.stringify(before.looked)}`}`);
   check(same(after.look, before.look), "and asks for the same");
-  const there = await shown(other);
+  const there = await untilShown(other, () => true, "its newest frame");
   check(there.head.since_ms === now.head.since_ms, `counts begin at the same time there: ${there.head.since_ms}`);
   await other.close();
   await page.reload();
