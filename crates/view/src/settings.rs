@@ -6,7 +6,7 @@ use crate::options::{EVENT_MEMORY, ViewOptions};
 use crate::sink::ViewCounters;
 use evforge_core::counter::{CounterInfo, CounterSet};
 use evforge_core::output::Output;
-use evforge_core::quantity::ByteSize;
+use evforge_core::quantity::{ByteSize, TimeSpan};
 use evforge_outputs::{OutputContext, OutputPlan, QueueSettings};
 use evforge_picture::PictureSet;
 use serde::Deserialize;
@@ -28,6 +28,9 @@ pub struct ViewSettings {
     /// Default: 128 MiB, some 16 million events.
     #[serde(default)]
     pub event_memory: Option<ByteSize>,
+    /// Time between pictures, "50ms" to "10s". Default: 200 ms.
+    #[serde(default)]
+    pub interval: Option<TimeSpan>,
 }
 
 impl ViewSettings {
@@ -60,7 +63,9 @@ impl OutputPlan for ViewSettings {
     }
 
     fn open(self: Box<Self>, context: &OutputContext) -> Result<Box<dyn Output>, Box<dyn Error>> {
+        let defaults = ViewOptions::new(context.instrument.clone(), context.geometry, context.train);
         let options = ViewOptions {
+            picture_interval: self.interval.map_or(defaults.picture_interval, TimeSpan::to_std),
             address: self.address,
             event_memory: self.event_memory(),
             vetoes: context.vetoes.clone(),
@@ -71,7 +76,7 @@ impl OutputPlan for ViewSettings {
             placement: context.placement.clone(),
             detector: context.detector.clone(),
             at_start: Some(Arc::new(context.state_at_start())),
-            ..ViewOptions::new(context.instrument.clone(), context.geometry, context.train)
+            ..defaults
         };
         let name = format!("live view at {}", self.address);
         let kept = context.kept.as_ref().and_then(|kept| kept.get::<LiveView>(&name));

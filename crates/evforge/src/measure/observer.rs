@@ -19,7 +19,7 @@ pub(super) struct ObserverArguments {
     /// Detector or shipped configuration
     #[arg(long, value_name = "NAME", default_value = "freia")]
     detector: String,
-    /// Who looks, separated by commas: kernel-counters, host-counters, polled-counters, view, metrics, browsers-N, monitor [default:
+    /// Who looks, separated by commas: kernel-counters, host-counters, polled-counters, view, metrics, browsers-N, regions-N, monitor [default:
     /// all]
     #[arg(long, value_name = "OBSERVERS", value_delimiter = ',')]
     by: Vec<Observer>,

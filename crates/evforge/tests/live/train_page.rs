@@ -3,7 +3,7 @@
 use crate::common::evforge;
 use crate::page_json::ask;
 use crate::train_receive::receiver;
-use evforge_lab::page_client::PageClient;
+use evforge_lab::page_client::{PageClient, Wants};
 use evforge_train::generate::CounterPattern;
 use evforge_wire::train::{TrainDetector, TrainLayout};
 use serde_json::Value;
@@ -55,7 +55,7 @@ fn the_page_shows_the_newest_train_of_each_module_its_pulses_and_the_ledger() {
     let page = ["--view", "127.0.0.1:0", "--senders", "2", "--idle", "50s"];
     let receiver = receiver(folder.path(), &[&of_trains[..], &page].concat());
     let page = receiver.page.clone().expect("the program says where its page is");
-    let client = PageClient::open(page.parse().expect("an address")).expect("a page");
+    let client = PageClient::open(page.parse().expect("an address"), Wants::Everything).expect("a page");
     let to = ["train", "send", "--to", &receiver.address, "--modules", "2", "--trains", "3"];
     let how = ["--frequency", "2Hz", "--rate", "20kpps", "--fault", "lost:train=1,packet=3"];
     evforge(&[&to[..], &of_trains, &how].concat());

@@ -8,7 +8,7 @@ use crate::measured_formation::{
 };
 use crate::measured_link::MeasureError;
 use crate::measured_link::reports::wrong;
-use crate::page_client::{PageClient, PageSeen};
+use crate::page_client::{PageClient, PageSeen, Wants};
 use serde_json::Value;
 
 /// Has the kernel stamp each packet when it arrives, so that the time in the socket's buffer is part of the latency.
@@ -76,7 +76,7 @@ impl<'a> LatencyRunner<'a> {
         rate: u64,
     ) -> Result<LatencyPoint, MeasureError> {
         let begin = |ready: &ReadyRun| {
-            let browser = ready.page.map(PageClient::open).transpose()?;
+            let browser = ready.page.map(|page| PageClient::open(page, Wants::Everything)).transpose()?;
             let interface = self.formation.hosts.interface().filter(|_| browser.is_some());
             Ok(PageWatch { browser, arrivals: interface.map(ArrivalWatch::begin).transpose()? })
         };

@@ -1,6 +1,7 @@
 //! Ways to look at a run.
 
 use crate::measured_formation::Destination;
+use crate::page_client::Wants;
 use std::fmt;
 use std::str::FromStr;
 
@@ -21,6 +22,8 @@ pub enum Observer {
     Metrics,
     /// The live view with this many browsers.
     Browsers(u16),
+    /// The same, each with a slice of time of flight and 16 regions.
+    Regions(u16),
     /// Monitor data from the start, into a file at the end.
     Monitor,
 }
@@ -41,6 +44,7 @@ impl Observer {
             Self::Browsers(1),
         ];
         all.extend((browsers > 1).then_some(Self::Browsers(browsers)));
+        all.push(Self::Regions(browsers.max(1)));
         all.push(Self::Monitor);
         all
     }
@@ -58,6 +62,9 @@ impl Observer {
             Self::Metrics => "the live view, whose metrics are asked for once a second".to_owned(),
             Self::Browsers(1) => "the live view, with a browser".to_owned(),
             Self::Browsers(number) => format!("the live view, with {number} browsers"),
+            Self::Regions(number) => {
+                format!("the live view, with {number} browsers that each have a slice of time of flight and 16 regions")
+            }
             Self::Monitor => "monitor data from the start, written into a file at the end".to_owned(),
         }
     }
@@ -74,7 +81,7 @@ impl Observer {
     /// Where events go.
     pub(super) const fn into(self) -> Destination {
         match self {
-            Self::View | Self::Metrics | Self::Browsers(_) => Destination::View,
+            Self::View | Self::Metrics | Self::Browsers(_) | Self::Regions(_) => Destination::View,
             Self::Nothing
             | Self::KernelCounters
             | Self::HostCounters
@@ -83,10 +90,18 @@ impl Observer {
         }
     }
 
+    /// What browsers want to see.
+    pub(super) const fn wants(self) -> Wants {
+        match self {
+            Self::Regions(_) => Wants::Regions,
+            _ => Wants::Everything,
+        }
+    }
+
     /// Browsers that look.
     pub(super) const fn browsers(self) -> u16 {
         match self {
-            Self::Browsers(number) => number,
+            Self::Browsers(number) | Self::Regions(number) => number,
             _ => 0,
         }
     }
@@ -102,6 +117,7 @@ impl fmt::Display for Observer {
             Self::View => f.write_str("view"),
             Self::Metrics => f.write_str("metrics"),
             Self::Browsers(number) => write!(f, "browsers-{number}"),
+            Self::Regions(number) => write!(f, "regions-{number}"),
             Self::Monitor => f.write_str("monitor"),
         }
     }
@@ -111,11 +127,12 @@ impl FromStr for Observer {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        if let Some(number) = text.strip_prefix("browsers-") {
+        for (name, of) in [("browsers-", Self::Browsers as fn(u16) -> Self), ("regions-", Self::Regions)] {
+            let Some(number) = text.strip_prefix(name) else { continue };
             let number = number.parse().ok().filter(|number| (1..=MOST_BROWSERS).contains(number));
             return number
-                .map(Self::Browsers)
-                .ok_or_else(|| format!("found `{text}`, expected browsers-1 to browsers-{MOST_BROWSERS}"));
+                .map(of)
+                .ok_or_else(|| format!("found `{text}`, expected {name}1 to {name}{MOST_BROWSERS}"));
         }
         let all = Self::all(1);
         all.iter().copied().find(|observer| observer.to_string() == text).ok_or_else(|| {
@@ -132,13 +149,14 @@ mod tests {
     #[test]
     fn each_is_found_by_its_name_and_nothing_is_first() {
         let all = Observer::all(8);
-        assert_eq!((all.len(), all[0]), (9, Observer::Nothing));
+        assert_eq!((all.len(), all[0]), (10, Observer::Nothing));
         for observer in all {
             assert_eq!(observer.to_string().parse(), Ok(observer));
         }
         assert!("browsers-0".parse::<Observer>().unwrap_err().contains("browsers-1"));
         assert!("browsers-32".parse::<Observer>().is_err());
         assert!("curiosity".parse::<Observer>().unwrap_err().contains("polled-counters"));
-        assert_eq!(Observer::all(1).len(), 8);
+        assert!("regions-32".parse::<Observer>().unwrap_err().contains("regions-31"));
+        assert_eq!(Observer::all(1).len(), 9);
     }
 }

@@ -6,7 +6,7 @@ use crate::measured_formation::{
     Destination, FormationLoad, FormationPoint, FormationRunner, ReadyRun, Watch,
 };
 use crate::measured_link::{MeasureError, MeasuredPoint, ThreadTimes};
-use crate::page_client::PageClient;
+use crate::page_client::{PageClient, Wants};
 use std::time::Duration;
 
 /// What was measured of a run.
@@ -24,6 +24,10 @@ pub struct ObservedPoint {
     pub looks: u64,
     /// Updates that browsers have missed.
     pub skipped: u64,
+    /// Pictures per second of the browser that got fewest; none without browsers, or if one had no two updates.
+    pub pictures_per_second: Option<f64>,
+    /// Bytes of pictures per second of the browser that got most; likewise.
+    pub bytes_per_second: Option<f64>,
 }
 
 impl ObservedPoint {
@@ -95,7 +99,8 @@ impl<'a> ObserverRunner<'a> {
         rate: u64,
     ) -> Result<ObservedPoint, MeasureError> {
         let begin = |ready: &ReadyRun| {
-            let browsers = (0..observer.browsers()).filter_map(|_| ready.page.map(PageClient::open));
+            let browsers = (0..observer.browsers())
+                .filter_map(|_| Some(PageClient::open(ready.page?, observer.wants())));
             let polling = match (observer, ready.page) {
                 (Observer::PolledCounters, _) => Some(Polling::of_tables()?),
                 (Observer::Metrics, Some(page)) => Some(Polling::of_metrics(page)?),
@@ -107,11 +112,15 @@ impl<'a> ObserverRunner<'a> {
         let Lookers { browsers, polling } = run.watch;
         let mut looks = 0;
         let mut skipped = 0;
+        let mut rates = Vec::new();
         for browser in browsers {
             let seen = browser.finish()?;
             looks += seen.updates.len() as u64;
             skipped += seen.skipped;
+            rates.push(seen.rates());
         }
+        // Of all browsers, or of none.
+        let rates: Vec<(f64, f64)> = rates.into_iter().collect::<Option<_>>().unwrap_or_default();
         if let Some(polling) = polling {
             looks += polling.finish()?;
         }
@@ -122,12 +131,18 @@ impl<'a> ObserverRunner<'a> {
             threads: run.threads,
             looks,
             skipped,
+            pictures_per_second: rates.iter().map(|(pictures, _)| *pictures).reduce(f64::min),
+            bytes_per_second: rates.iter().map(|(_, bytes)| *bytes).reduce(f64::max),
         })
     }
 
     fn options(&self, observer: Observer) -> Vec<String> {
         let counters = format!("receive.loss_counters=\"{}\"", observer.loss_counters());
         let mut options = vec!["--set".to_owned(), counters];
+        if observer.wants() == Wants::Regions {
+            // Twice as often as it is by default.
+            options.extend(["--set".to_owned(), "outputs.view.interval=\"100ms\"".to_owned()]);
+        }
         if observer == Observer::Monitor {
             options
                 .extend(["--monitor".to_owned(), self.0.folder.join("monitor.json").display().to_string()]);

@@ -1,6 +1,6 @@
 //! A client of the live page.
 
-use super::messages::{Told, check_frame, told};
+use super::messages::{Told, Wants, check_frame, told};
 use crate::measured_link::MeasureError;
 use std::net::{SocketAddr, TcpStream};
 use std::sync::mpsc::{Receiver, channel};
@@ -33,6 +33,16 @@ pub struct PageSeen {
     pub picture_bytes: u64,
 }
 
+impl PageSeen {
+    /// Pictures and their bytes per second, between the first and the last update; none before there were two.
+    pub fn rates(&self) -> Option<(f64, f64)> {
+        let (first, last) = self.updates.first().zip(self.updates.last())?;
+        let seconds = last.at.duration_since(first.at).as_secs_f64();
+        let pictures = self.updates.iter().skip(1).filter(|update| update.has_picture).count();
+        (seconds > 0.0).then(|| (pictures as f64 / seconds, self.picture_bytes as f64 / seconds))
+    }
+}
+
 /// A browser without a screen, in a thread of its own: it ends with the run.
 pub struct PageClient {
     thread: JoinHandle<Result<PageSeen, String>>,
@@ -40,19 +50,22 @@ pub struct PageClient {
 }
 
 impl PageClient {
-    /// Opens the page's WebSocket, and waits for its greeting.
+    /// Opens the page's WebSocket, waits for its greeting, and says what it wants to see.
     ///
     /// # Errors
     /// If nobody answers there, or not as a page of this version does.
-    pub fn open(address: SocketAddr) -> Result<Self, MeasureError> {
+    pub fn open(address: SocketAddr, wants: Wants) -> Result<Self, MeasureError> {
         let (tell, greeted) = channel();
         let thread = std::thread::Builder::new().name("page client".into()).spawn(move || {
             let mut socket = connect(address)?;
             let first = socket.read().map_err(|error| error.to_string())?;
             let Message::Text(text) = first else { return Err("its first message is no greeting".into()) };
-            let Told::Hello { .. } = told(&text)? else {
+            let Told::Hello { pictures, .. } = told(&text)? else {
                 return Err("its first message is no greeting".into());
             };
+            if let Some(looks) = wants.looks(&pictures) {
+                socket.send(Message::text(looks)).map_err(|error| error.to_string())?;
+            }
             let _ = tell.send(());
             watch(&mut socket)
         });
@@ -111,9 +124,10 @@ fn watch(socket: &mut WebSocket<TcpStream>) -> Result<PageSeen, String> {
         let (number, events, has_picture) = match message {
             Message::Text(text) => match told(&text)? {
                 Told::Hello { .. } => return Err("it greets twice".into()),
+                Told::Refused { message } => return Err(format!("it refuses what was wanted: {message}")),
                 Told::Status { number, frames, skipped, events } => {
                     seen.skipped = skipped;
-                    // A client that says nothing has one look.
+                    // A client has one look.
                     if !frames.is_empty() {
                         pending = Some((number, events));
                         continue;

@@ -12,15 +12,64 @@ const FRAME: &[u8] = b"EVFV\x03";
 #[serde(tag = "type", rename_all = "lowercase")]
 pub(super) enum Told {
     /// The greeting.
-    Hello { protocol: u64 },
+    Hello {
+        protocol: u64,
+        #[serde(default)]
+        pictures: Vec<ToldPicture>,
+    },
+    /// What was wanted cannot be.
+    Refused { message: String },
     /// An update.
     Status { number: u64, frames: Vec<usize>, skipped: u64, events: u64 },
+}
+
+/// A picture that there is.
+#[derive(Debug, Deserialize, PartialEq)]
+pub(super) struct ToldPicture {
+    name: String,
+    across: ToldAxis,
+    up: ToldAxis,
+}
+
+/// An axis of it.
+#[derive(Debug, Deserialize, PartialEq)]
+struct ToldAxis {
+    pixels: u32,
+}
+
+/// What a client wants to see.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wants {
+    /// The first picture of everything, which it gets if it says nothing.
+    Everything,
+    /// A slice of the first picture, with 16 regions.
+    Regions,
+}
+
+impl Wants {
+    /// What it says.
+    pub(super) fn looks(self, pictures: &[ToldPicture]) -> Option<String> {
+        let picture = pictures.first().filter(|_| self == Self::Regions)?;
+        let [width, height] =
+            [picture.across.pixels, picture.up.pixels].map(|pixels| f64::from(pixels) / 4.0);
+        let regions: Vec<_> = (0..16_u8)
+            .map(|number| {
+                let [left, bottom] = [f64::from(number % 4) * width, f64::from(number / 4) * height];
+                let points = [[left, bottom], [left + width, bottom + height]];
+                serde_json::json!({"name": format!("region {number}"), "shape": "rectangle", "points": points})
+            })
+            .collect();
+        let look = serde_json::json!({
+            "picture": picture.name, "points": [640, 640], "slice_ns": [0, 60_000_000], "regions": regions,
+        });
+        Some(serde_json::json!({"type": "looks", "looks": [look]}).to_string())
+    }
 }
 
 /// Reads a text; a greeting of another version is refused.
 pub(super) fn told(text: &str) -> Result<Told, String> {
     match serde_json::from_str(text).map_err(|error| format!("it says what is not understood: {error}"))? {
-        Told::Hello { protocol } if protocol != PROTOCOL => {
+        Told::Hello { protocol, .. } if protocol != PROTOCOL => {
             Err(format!("it speaks version {protocol} of the page's WebSocket, expected {PROTOCOL}"))
         }
         told => Ok(told),
@@ -47,7 +96,10 @@ mod tests {
         let status =
             r#"{"type":"status","number":7,"frames":[0],"skipped":1,"points":[],"events":42,"alarms":["x"]}"#;
         assert_eq!(told(status), Ok(Told::Status { number: 7, frames: vec![0], skipped: 1, events: 42 }));
-        assert_eq!(told(r#"{"type":"hello","protocol":3,"title":"x"}"#), Ok(Told::Hello { protocol: 3 }));
+        assert_eq!(
+            told(r#"{"type":"hello","protocol":3,"title":"x"}"#),
+            Ok(Told::Hello { protocol: 3, pictures: Vec::new() })
+        );
         assert!(told(r#"{"type":"hello","protocol":2}"#).unwrap_err().contains("version 2"));
         assert!(told(r#"{"type":"status","number":7}"#).unwrap_err().contains("frames"));
     }

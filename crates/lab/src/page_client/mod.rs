@@ -4,9 +4,11 @@
 //! | you look for | it is in |
 //! |---|---|
 //! | a client, from its greeting to the end of the run | [`PageClient`] |
+//! | what it wants to see | [`Wants`] |
 //! | what it has been shown, and when | [`PageSeen`], [`PageUpdate`] |
 
 mod client;
 mod messages;
 
 pub use client::{PageClient, PageSeen, PageUpdate};
+pub use messages::Wants;

@@ -22,6 +22,8 @@ pub(super) fn observers(observed: &[Observed], nothing: &Observed, thread: &str)
         Column::measured("lost", "Packets lost", "").decimals(0),
         Column::measured("looks", "Looked", "times").decimals(0),
         Column::measured("skipped", "Updates skipped", "").decimals(0),
+        Column::measured("pictures", "Pictures, of the browser with fewest", "1/s").decimals(2),
+        Column::measured("bytes", "Pictures, of the browser with most", "MB/s").decimals(2),
     ];
     let mut table = Table::new(
         "observers",
@@ -62,6 +64,8 @@ pub(super) fn observers(observed: &[Observed], nothing: &Observed, thread: &str)
             total(|point| point.packets.lost),
             total(|point| point.looks),
             total(|point| point.skipped),
+            over_rounds(&|point| point.pictures_per_second),
+            over_rounds(&|point| Some(point.bytes_per_second? / 1e6)),
         ]);
     }
     table
