@@ -11,8 +11,8 @@ fn run_in_a_browser(test: &str, script: &str) {
         return skip(test, "playwright-core and axe-core are not installed: run npm ci in tests/browser");
     }
     // Cargo builds the examples with the tests, in the folder beside theirs.
-    let tests = std::env::current_exe().unwrap();
-    let example = tests.parent().and_then(Path::parent).unwrap().join("examples/live");
+    let tests = std::env::current_exe().expect("a program");
+    let example = tests.parent().and_then(Path::parent).expect("folders").join("examples/live");
     assert!(example.is_file(), "{} is not there: cargo test builds it", example.display());
     let mut node = Command::new("node");
     node.arg(script).arg(example).args(std::env::var_os("EVFORGE_PICTURES_SCREENSHOTS"));
