@@ -79,6 +79,27 @@ pub fn convert(
     })
 }
 
+/// Where in a row of cells a neutron is that came in at `column` (columns from the first one's left wall), so far behind the front of a
+/// tilted detector; none if a wall between columns has caught it on its way.
+#[inline]
+pub fn drift(
+    physics: &MultiGridPhysics,
+    column: f64,
+    depth_mm: f64,
+    wavelength: f64,
+    random: &mut SmallRng,
+) -> Option<f64> {
+    // An upright detector draws no random number here.
+    if physics.tilt_deg == 0.0 {
+        return Some(column);
+    }
+    let (sine, cosine) = physics.tilt_deg.to_radians().sin_cos();
+    let at = column + depth_mm * sine / cosine / physics.cell_mm[0];
+    let walls = (at.floor() - column.floor()).abs();
+    let absorption = ABSORPTION_PER_UM * wavelength * 2.0 * physics.side_coating_um / sine.abs() * walls;
+    (at >= 0.0 && exponential(random) >= absorption).then_some(at)
+}
+
 impl Converted {
     /// Cuts the track where it meets a wall next to the cell, `at` of a width of `width_mm` away from its left one.
     #[inline]

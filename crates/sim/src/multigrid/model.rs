@@ -1,6 +1,6 @@
 //! Neutrons to charge on wires and grids.
 
-use super::conversion::{Converted, convert};
+use super::conversion::{Converted, convert, drift};
 use super::physics::MultiGridPhysics;
 use super::wiring::{Stack, Wiring};
 use crate::detector_model::{Charge, DetectorModel, Resolution, Strike, TriggerTimes, TrueEvent};
@@ -233,10 +233,14 @@ impl DetectorModel for MultiGridModel {
         random: &mut SmallRng,
         charges: &mut Vec<Charge>,
     ) -> Option<TrueEvent> {
-        let x = self.wiring.column(strike.x);
-        let (column, row) = (x as u32, strike.y as u32);
+        let (x, row) = (self.wiring.column(strike.x), strike.y as u32);
+        self.wiring.stack(x as u32, row)?;
+        let wavelength = f64::from(strike.wavelength);
+        let mut converted = convert(&self.physics, wavelength, self.wiring.layers(), random)?;
+        let depth_mm = (f64::from(converted.layer) + converted.depth) * self.physics.cell_mm[2];
+        let x = drift(&self.physics, x, depth_mm, wavelength, random)?;
+        let column = x as u32;
         let stack = self.wiring.stack(column, row)?;
-        let mut converted = convert(&self.physics, strike.wavelength.into(), self.wiring.layers(), random)?;
         converted.stop_at_walls(x.fract(), self.physics.cell_mm[0]);
         let Converted { layer, depth, energy_mev, along_mm, .. } = converted;
         let time_ps = strike.time_ps + random.random_range(0..=self.physics.drift_time.picoseconds);

@@ -18,6 +18,12 @@ pub struct MultiGridPhysics {
     /// Sides of a cell in millimetres: across the beam along a row of cells, along the wires, along the beam. 23.5, 24
     /// and 9.5: the cells of the prototype for T-REX (Backis et al., arXiv:2511.02512, figure 1).
     pub cell_mm: [f64; 3],
+    /// By how many degrees the detector is turned about its wires: neutrons drift along a row of cells on their way through. 0; the
+    /// Multi-Grid of the first EFU paper (section 10.6, figure 11) was turned by 2.
+    pub tilt_deg: f64,
+    /// Thickness in micrometres of each of the two coatings between neighbouring columns of cells, which neutrons meet only in a tilted
+    /// detector. What is caught there leaves nothing in the gas. 1, as that of the blades.
+    pub side_coating_um: f64,
     /// Amplitude on a wire for 1 MeV in the gas, in steps of a converter with 12 bits. Chosen so that the mean
     /// amplitude of wires is that of the recording within its error: 1100 for 1160 ± 160 steps.
     pub gain_per_mev: f64,
@@ -60,6 +66,8 @@ impl Default for MultiGridPhysics {
         Self {
             coating_um: 1.0,
             cell_mm: [23.5, 24.0, 9.5],
+            tilt_deg: 0.0,
+            side_coating_um: 1.0,
             gain_per_mev: 1300.0,
             gain_fluctuation: 0.25,
             grid_share: 0.86,
@@ -91,6 +99,8 @@ impl MultiGridPhysics {
             ("cell_mm", across, 0.1, 1000.0),
             ("cell_mm", along, 0.1, 1000.0),
             ("cell_mm", deep, 0.1, 1000.0),
+            ("tilt_deg", self.tilt_deg, -45.0, 45.0),
+            ("side_coating_um", self.side_coating_um, 0.0, 100.0),
             ("gain_per_mev", self.gain_per_mev, 0.0, 1e6),
             ("gain_fluctuation", self.gain_fluctuation, 0.0, 2.0),
             ("grid_share", self.grid_share, 0.0, 10.0),

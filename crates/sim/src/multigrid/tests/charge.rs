@@ -236,3 +236,31 @@ fn impossible_physics_are_refused_by_their_key() {
         assert_eq!(error, format!("simulation.multigrid.{expected}"));
     }
 }
+
+/// The shadow of the walls of a tilted detector: the deeper the layer, the larger the share of a cell that they hide.
+#[test]
+fn a_tilted_detector_has_shadows_that_grow_with_depth() {
+    let physics = MultiGridPhysics { tilt_deg: 2.0, side_coating_um: 50.0, ..MultiGridPhysics::default() };
+    let model = MultiGridModel::of_vmmr(&settings(), physics).expect("sound settings");
+    let mut random = stream(1, Stream::Pulse(1));
+    let mut charges = Vec::new();
+    let mut hidden = [[0_u32; 2]; 20];
+    for neutron in 0..200_000_u32 {
+        charges.clear();
+        let at = 5.0 + f64::from(neutron % 1000) / 1000.0;
+        let Some(event) = model.add_neutron(&strike(at, 20.5), &mut random, &mut charges) else { continue };
+        // No neutron gets through a wall that is so thick.
+        assert_eq!(event.coordinates().x, 5);
+        let layer = event.coordinates().z as usize;
+        hidden[layer][usize::from(at.fract() > 0.5)] += 1;
+    }
+    let drift = 2_f64.to_radians().tan() * 9.5 / 23.5;
+    for (layer, [left, right]) in
+        hidden.into_iter().enumerate().filter(|(layer, _)| [0, 10, 19].contains(layer))
+    {
+        // Neutrons of the right half meet the wall on the right, those of the left half do not.
+        let expected = 1.0 - 2.0 * drift * (layer as f64 + 0.5);
+        let found = f64::from(right) / f64::from(left);
+        assert!((found - expected).abs() < 0.15, "layer {layer}: {found:.2} of {expected:.2}");
+    }
+}
