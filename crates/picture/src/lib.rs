@@ -12,7 +12,7 @@
 //! | how pixels become a flat image | [`PictureSet::add`], [`Plane`] |
 //! | where each pixel is in a picture, for counting straight into it | [`PictureSet::places`] |
 //! | an image on fewer or more points than it has pixels | [`AxisFit`], [`Cells`] |
-//! | colours of counts, which the page has from here | [`COLOUR_STEPS`], [`colours`], [`Scale`] |
+//! | colours of counts, which the page has from here | [`ColourMap`], [`COLOUR_STEPS`], [`colours`], [`Scale`] |
 //! | what stands above a picture: counts, dates, losses | [`Caption`] |
 //! | the PNG | [`Sheet`], [`encode_png`] |
 //! | other numbers in a square, such as how often each word came | [`Grid`] |
