@@ -38,7 +38,7 @@ export async function open(url, { dark = false, width = 1280, height = 800, scal
   page.on("console", (message) => {
     if (["error", "warning"].includes(message.type())) complaints.push(`${message.type()}: ${message.text()}`);
   });
-  page.on("pageerror", (error) => complaints.push(`exception: ${error.message}`));
+  page.on("pageerror", (error) => complaints.push(`exception: ${error.stack}`));
   page.on("response", (response) => {
     if (response.status() >= 400) complaints.push(`${response.status()} for ${response.url()}`);
   });
@@ -58,6 +58,17 @@ export async function until(page, condition, what, timeout = 20_000) {
   // Asked from here: the page's policy forbids to hand it code that waits inside.
   while (!condition(await state(page).catch(() => null))) {
     if (Date.now() > end) throw new Error(`waited ${timeout / 1000} s in vain for: ${what}`);
+    await page.waitForTimeout(50);
+  }
+}
+
+/** Waits until the head of the newest frame is as it should be. */
+export async function untilHead(page, condition, what, timeout = 20_000) {
+  const end = Date.now() + timeout;
+  for (;;) {
+    const head = await page.evaluate(() => window.evforge.head());
+    if (head && condition(head)) return head;
+    if (Date.now() > end) throw new Error(`waited ${timeout / 1000} s in vain for: ${what}; the frame says ${JSON.stringify(head)}`);
     await page.waitForTimeout(50);
   }
 }

@@ -47,6 +47,7 @@ const drawnPixels = (page, id) =>
 /** Every part: whether the data have something for it. */
 const parts = {
   channels: ({ channels }) => channels.length > 0,
+  noticed: ({ channels }) => channels.length > 0,
   amplitudes: ({ channels }) => channels.some(({ spectrum }) => spectrum.some((count) => count > 0)),
   "sizes-0": ({ planes }) => hasClusters(planes[0]),
   "sizes-1": ({ planes }) => hasClusters(planes[1]),
@@ -110,8 +111,12 @@ try {
   for (const [id, isThere] of Object.entries(parts)) {
     const expected = isThere(shown.data);
     check(shown.visible.includes(id) === expected, `${id} is ${expected ? "shown" : "hidden: nothing was collected"}`);
-    if (expected) check((await drawnPixels(page, id)) > 500, `${id} is drawn`);
+    if (expected && id !== "noticed") check((await drawnPixels(page, id)) > 500, `${id} is drawn`);
   }
+  const { noticed, mask } = shown.data;
+  const listed = await page.locator("#noticed-table tbody th").allTextContents();
+  check(listed.join() === noticed.slice(0, 100).map(({ name }) => name).join(), `channels that stand out are listed: ${noticed.length}`);
+  check((await page.textContent("#mask")) === mask, "with the mask of them");
 
   const busiest = shown.data.channels.reduce((a, b) => (b.readouts > a.readouts ? b : a));
   const place = await page.evaluate((index) => window.evforge.channelBar(index), busiest.index);

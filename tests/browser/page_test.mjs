@@ -8,7 +8,7 @@
 // scrolls at 1280 x 800; "Clear" counts afresh; a reload comes back; the console is empty.
 
 import { readFileSync } from "node:fs";
-import { image, open, state, until } from "./browser.mjs";
+import { image, open, state, until, untilHead } from "./browser.mjs";
 import { check, conclude } from "./checks.mjs";
 import { correlation, mirrored } from "./images.mjs";
 
@@ -69,9 +69,12 @@ try {
   if (screenshot) await page.screenshot({ path: screenshot });
 
   await page.click("#clear");
+  const { clearedAt } = await state(page);
+  await untilHead(page, ({ since_ms }) => since_ms >= clearedAt - 1000, "a picture since \"Clear\"");
   const cleared = total((await image(page)).counts);
   check(cleared < total(after.counts) / 2, `after "Clear" the image has ${cleared} counts`);
   await page.click("#show-all");
+  await untilHead(page, ({ since_ms }) => since_ms < clearedAt - 1000, "a picture of all counts");
   check(total((await image(page)).counts) >= total(after.counts), '"Show all" brings them back');
 
   await page.reload();

@@ -6,7 +6,7 @@
 // choice survives a reload; "Clear" holds for all of them; axes are binned by themselves and the page says so; what is
 // drawn has the colours of the table.
 
-import { image, open, state, until } from "./browser.mjs";
+import { image, open, state, until, untilHead } from "./browser.mjs";
 import { check, conclude } from "./checks.mjs";
 import { serve } from "./server.mjs";
 
@@ -23,6 +23,7 @@ async function withPage(more, look, window = {}) {
   const { browser, page, complaints } = await open(`http://${address}`, window);
   try {
     await until(page, (s) => s?.pictures >= 2, "a second picture");
+    await untilHead(page, () => true, "the picture for this window");
     await look(page, address);
     check(complaints.length === 0, `the console is empty${complaints.map((line) => `\n      ${line}`).join("")}`);
     if (folder) await page.screenshot({ path: `${folder}/${more.filter((_, at) => at % 2).join("-")}.png` });
@@ -65,11 +66,13 @@ async function still(page, ask) {
 const depth = ["--nx", "24", "--ny", "30", "--nz", "8", "--panels", "2", "--rate", "3000"];
 await withPage(depth, async (page, address) => {
   const names = await page.$$eval("#picture option", (options) => options.map(({ value }) => value));
-  check(names.join() === "xy,xz,yz", `there are xy, xz and yz: ${names}`);
+  const maps = ["x-tof", "y-tof", "z-tof"];
+  check(names.join() === ["xy", "xz", "yz", ...maps].join(), `there are xy, xz, yz and maps against time of flight: ${names}`);
+  names.length = 3;
   const sizes = { xy: [48, 30], xz: [48, 8], yz: [60, 8] };
   for (const name of names) {
     await page.selectOption("#picture", name);
-    // All pictures come with each frame: the events that the state has, a frame's worth apart.
+    await untilHead(page, ({ picture }) => picture === name, name);
     const { shown, events } = await still(page, async () => ({ shown: await image(page), events: (await state(page)).total }));
     const [nx, ny] = sizes[name];
     check(shown.name === name && shown.nx === nx && shown.ny === ny, `${name} has ${nx} x ${ny} pixels`);
@@ -98,9 +101,11 @@ await withPage(depth, async (page, address) => {
   check(lit, "every pixel with counts is lit, and no other");
 
   await page.click("#clear");
+  const { clearedAt } = await state(page);
   // Events go on coming, at whatever speed this machine has: those from before the click must be missing, which the server has.
   for (const name of names) {
     await page.selectOption("#picture", name);
+    await untilHead(page, ({ picture, since_ms }) => picture === name && since_ms >= clearedAt - 1000, `${name} since "Clear"`);
     const seen = await image(page);
     const server = await (await fetch(`http://${address}/api/pictures.json`)).json();
     const missing = server.find((picture) => picture.name === name).sum - total(seen);
@@ -113,8 +118,8 @@ await withPage(depth, async (page, address) => {
 await withPage(["--nx", "64", "--ny", "1024", "--rate", "200000"], async (page) => {
   const block = await page.evaluate(() => window.evforge.block());
   check(block.x === 1 && block.y > 1, `64 columns stay, 1024 rows share cells: ${block.x} x ${block.y}`);
-  const hidden = await page.$eval("#picture-choice", (label) => label.hidden);
-  check(hidden, "a flat detector has no choice of pictures");
+  const names = await page.$$eval("#picture option", (options) => options.map(({ value }) => value));
+  check(names.join() === "xy,x-tof,y-tof", `a flat detector has one picture, and maps: ${names}`);
 });
 await withPage(["--nx", "1536", "--ny", "128", "--rate", "200000"], async (page) => {
   const block = await page.evaluate(() => window.evforge.block());

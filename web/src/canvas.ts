@@ -1,5 +1,7 @@
 /** Canvases as sharp as the screen, and the page's colours for drawing. */
 
+import { onTheme } from "./theme";
+
 /** Calls `draw` when the size of `canvas` on the screen changes, after fitting its pixels to it. */
 export function onResize(canvas: HTMLCanvasElement, draw: () => void): void {
   const fit = () => {
@@ -17,7 +19,7 @@ export function themeColour(name: string): string {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
 
-/** Calls `redraw` when the system changes between light and dark. */
-export function onThemeChange(redraw: () => void): void {
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
+/** Calls `redraw` when the page changes between light and dark, until what it gives is called. */
+export function onThemeChange(redraw: () => void): () => void {
+  return onTheme(redraw);
 }

@@ -1,6 +1,11 @@
-/** The colours of counts as canvas wants them; the table is that of crates/picture. */
+/** The colours of counts as canvas wants them; the tables are those of crates/picture. */
 
-import { colourTable, emptyColour } from "./colour_table";
+import { colourTables, emptyColour } from "./colour_table";
+
+export type MapName = keyof typeof colourTables;
+
+/** The maps of counts, in the order in which they are offered. */
+export const mapNames: MapName[] = ["evforge", "viridis", "cividis"];
 
 /** "rrggbb" in a 32-bit word, on little-endian machines (all that run browsers). */
 function pack(hex: string): number {
@@ -8,10 +13,20 @@ function pack(hex: string): number {
   return ((255 << 24) | (blue << 16) | (green << 8) | red) >>> 0;
 }
 
-export const steps = colourTable.length / 6;
+export const steps = colourTables.evforge.length / 6;
 
-/** `steps` colours from few to many counts. */
-export const colours = Uint32Array.from({ length: steps }, (_, step) => pack(colourTable.slice(6 * step, 6 * step + 6)));
+const packed = new Map<MapName, Uint32Array>();
+
+/** `steps` colours from few to many counts, or from less to more. */
+export function colours(map: MapName): Uint32Array {
+  let words = packed.get(map);
+  if (!words) {
+    const table = colourTables[map];
+    words = Uint32Array.from({ length: steps }, (_, step) => pack(table.slice(6 * step, 6 * step + 6)));
+    packed.set(map, words);
+  }
+  return words;
+}
 
 /** The colour of pixels without counts, for canvas and for style. */
 export const emptyWord = pack(emptyColour);

@@ -3,15 +3,17 @@
  * and then every ten seconds.
  */
 
-import { decode, type Picture } from "./frame";
-import type { Hello, Message, Status } from "./protocol";
+import { decode, type Frame } from "./frame";
+import type { Hello, Look, Message, Status } from "./protocol";
 
 export type Phase = "connecting" | "connected" | "reconnecting";
 
 export interface Listener {
   onHello(hello: Hello): void;
-  /** An update is complete; it is acknowledged when this returns. `picture` is null if it has not changed. */
-  onUpdate(status: Status, picture: Picture | null): void;
+  /** An update is complete; it is acknowledged when this returns. `frame` is null if it has not changed. */
+  onUpdate(status: Status, frame: Frame | null): void;
+  /** The server does not take what was asked for; null when something else is asked for. */
+  onRefused(message: string | null): void;
   onPhase(): void;
 }
 
@@ -28,8 +30,13 @@ export class Connection {
   retryAt = 0;
   attempts = 0;
   private socket: WebSocket | null = null;
-  /** The status whose picture is still to come. */
-  private pending: Status | null = null;
+  /** The status whose frames are still to come, how many they are, and the newest of them. */
+  private pending: { status: Status; missing: number; frame: Frame | null } | null = null;
+  /** Frames are inflated while the page does other work: what comes after them waits for it. */
+  private heard: Promise<void> = Promise.resolve();
+  private looks = "";
+  /** The looks that were asked for last have this number; updates say of which they are. */
+  asked = 0;
 
   constructor(private readonly listener: Listener) {
     this.open();
@@ -49,36 +56,58 @@ export class Connection {
     this.pending = null;
     this.heardAt = performance.now();
     socket.onmessage = (event) => {
-      if (socket === this.socket) this.hear(event.data);
+      if (socket !== this.socket) return;
+      this.heardAt = performance.now();
+      this.heard = this.heard.then(() => this.hear(socket, event.data)).catch((error: unknown) => console.error(error));
     };
     socket.onclose = () => {
       if (socket === this.socket) this.lose();
     };
   }
 
-  private hear(data: string | ArrayBuffer): void {
-    this.heardAt = performance.now();
+  /** Asks for these looks, if they are not those that were asked for last on this connection. */
+  ask(looks: Look[]): void {
+    const text = JSON.stringify(looks);
+    if (text === this.looks || this.phase !== "connected" || this.socket?.readyState !== WebSocket.OPEN) return;
+    this.looks = text;
+    this.asked += 1;
+    this.listener.onRefused(null);
+    this.socket.send(JSON.stringify({ type: "looks", number: this.asked, looks }));
+  }
+
+  private async hear(socket: WebSocket, data: string | ArrayBuffer): Promise<void> {
+    if (socket !== this.socket) return;
     if (typeof data !== "string") {
-      if (this.pending) this.finish(this.pending, decode(data));
+      const { pending } = this;
+      if (!pending) return;
+      pending.missing -= 1;
+      try {
+        pending.frame = await decode(data);
+      } finally {
+        // Bytes that are no frame do not stop those that come after them.
+        if (pending.missing === 0 && pending === this.pending) this.finish(pending.status, pending.frame);
+      }
       return;
     }
     const message = JSON.parse(data) as Message;
     if (message.type === "hello") {
       this.attempts = 0;
       this.phase = "connected";
+      this.looks = "";
       this.listener.onHello(message);
       this.listener.onPhase();
-    } else if (message.frame) {
-      this.pending = message;
-    } else {
-      this.finish(message, null);
+    } else if (message.type === "refused") {
+      this.listener.onRefused(message.message);
+    } else if (message.type === "status") {
+      if (message.frames.length > 0) this.pending = { status: message, missing: message.frames.length, frame: null };
+      else this.finish(message, null);
     }
   }
 
-  private finish(status: Status, picture: Picture | null): void {
+  private finish(status: Status, frame: Frame | null): void {
     this.pending = null;
     try {
-      this.listener.onUpdate(status, picture);
+      this.listener.onUpdate(status, frame);
     } finally {
       if (this.socket?.readyState === WebSocket.OPEN) this.socket.send(`ack ${status.number}`);
     }

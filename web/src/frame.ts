@@ -1,74 +1,119 @@
 /**
- * The pictures as the server sends them. All numbers are little-endian.
+ * The frame of a look as the server sends it. All numbers are little-endian.
  *
- * | offset | bytes | content                                                                          |
- * |--------|-------|----------------------------------------------------------------------------------|
- * | 0      | 4     | "EVFV"                                                                           |
- * | 4      | 1     | version: 2                                                                       |
- * | 5      | 1     | bytes per count of the spectrum: 1, 2 or 4 (unsigned) or 8 (double)              |
- * | 6      | 2     | number of images                                                                 |
- * | 8      | 4     | number of the picture                                                            |
- * | 12     | 4     | bins of the spectrum                                                             |
- * | 16     | 16 n  | of each image: its place in the greeting's list, columns, rows, bytes per count  |
- * |        |       | the spectrum, then each image row by row from the bottom; each begins at a       |
- * |        |       | multiple of 8                                                                    |
+ * | offset | bytes | content                                                                            |
+ * |--------|-------|------------------------------------------------------------------------------------|
+ * | 0      | 4     | "EVFV"                                                                             |
+ * | 4      | 1     | version: 3                                                                         |
+ * | 5      | 1     | coding of what follows from byte 16 on: 0 plain, 1 deflate without a header        |
+ * | 8      | 4     | number of the frame                                                                |
+ * | 12     | 4     | bytes of the body when it is inflated                                              |
+ * | 16     |       | body: length of its head (4 bytes), 4 zeros, the head (JSON), then the arrays that |
+ * |        |       | the head names: spectrum, spectra of the regions, image row by row from the        |
+ * |        |       | bottom; each begins at a multiple of 8 of the body                                 |
  *
  * The encoder is crates/view/src/frame.rs.
  */
 
-export type Counts = Uint8Array | Uint16Array | Uint32Array | Float64Array;
+import type { Counts, Sums } from "./cells";
 
-export interface Image {
-  nx: number;
-  ny: number;
-  /** Counts per pixel, row by row from the bottom. */
-  counts: Counts;
+type Coding = "u1" | "u2" | "u4" | "f8";
+
+export interface Bins {
+  from_ns: number;
+  width_ns: number;
+  count: number;
 }
 
-export interface Picture {
-  number: number;
-  /** All pictures, in the order of the greeting. */
-  images: Image[];
-  /** Counts per bin of time of flight. */
+/** What the head of a frame says of a region. */
+interface RegionHead {
+  name: string;
+  pixels: number;
+  /** Events in the slice, and in the window without it. */
+  events: number;
+  all: number;
+  spectrum: Coding;
+}
+
+export interface Head {
+  picture: string;
+  part: [number, number, number, number];
+  block: [number, number];
+  nx: number;
+  ny: number;
+  /** Every event from then on is in it, in Unix milliseconds. */
+  since_ms: number;
+  /** Events that are not in it though they should be. */
+  missed: number;
+  /** Length of the window in seconds, and pulses in it. */
+  seconds: number;
+  pulses: number;
+  /** Events in the picture (with the slice), and in the window without it. */
+  events: number;
+  all: number;
+  /** Events of beam monitors in the window; absent without any. */
+  monitors?: Record<string, number>;
+  bins: Bins;
+  spectrum: Coding;
+  regions: RegionHead[];
+  image: Coding;
+}
+
+export interface RegionCounts extends Omit<RegionHead, "spectrum"> {
   spectrum: Counts;
 }
 
-const headerLength = 16;
-const entryLength = 16;
+export interface Frame {
+  number: number;
+  head: Head;
+  /** Counts per bin of time of flight. */
+  spectrum: Counts;
+  regions: RegionCounts[];
+  image: Sums;
+}
 
-function countsAt(buffer: ArrayBuffer, start: number, length: number, size: number): Counts {
-  switch (size) {
-    case 1: return new Uint8Array(buffer, start, length);
-    case 2: return new Uint16Array(buffer, start, length);
-    case 4: return new Uint32Array(buffer, start, length);
-    case 8: return new Float64Array(buffer, start, length);
-    default: throw new Error(`the picture has counts of ${size} bytes; expected were 1, 2, 4 or 8`);
+const headerLength = 16;
+
+function countsAt(buffer: ArrayBuffer, start: number, length: number, coding: Coding): Counts {
+  switch (coding) {
+    case "u1": return new Uint8Array(buffer, start, length);
+    case "u2": return new Uint16Array(buffer, start, length);
+    case "u4": return new Uint32Array(buffer, start, length);
+    case "f8": return new Float64Array(buffer, start, length);
+    default: throw new Error(`the frame has counts coded as ${coding}; expected were u1, u2, u4 or f8`);
   }
 }
 
-/** Lays arrays over the bytes of a frame; nothing is copied. Throws if they are not a frame. */
-export function decode(buffer: ArrayBuffer): Picture {
+async function inflate(bytes: Uint8Array<ArrayBuffer>): Promise<ArrayBuffer> {
+  const inflated = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
+  return new Response(inflated).arrayBuffer();
+}
+
+/** Lays arrays over the bytes of a frame, after inflating them. Throws if they are not a frame. */
+export async function decode(buffer: ArrayBuffer): Promise<Frame> {
   const view = new DataView(buffer);
-  if (buffer.byteLength < headerLength || view.getUint32(0) !== 0x45564656 || view.getUint8(4) !== 2) {
-    throw new Error("the server sent bytes that are not a picture of version 2");
+  if (buffer.byteLength < headerLength || view.getUint32(0) !== 0x45564656 || view.getUint8(4) !== 3) {
+    throw new Error("the server sent bytes that are not a frame of version 3");
   }
-  const count = view.getUint16(6, true);
-  const [number, bins] = [view.getUint32(8, true), view.getUint32(12, true)];
-  let at = headerLength + count * entryLength;
-  const take = (length: number, size: number): Counts => {
+  const [coding, number, length] = [view.getUint8(5), view.getUint32(8, true), view.getUint32(12, true)];
+  const body = coding === 1 ? await inflate(new Uint8Array(buffer, headerLength)) : buffer.slice(headerLength);
+  if (body.byteLength !== length) {
+    throw new Error(`the frame has a body of ${body.byteLength} bytes; its header says ${length}`);
+  }
+  const headLength = new DataView(body).getUint32(0, true);
+  const head = JSON.parse(new TextDecoder().decode(new Uint8Array(body, 8, headLength))) as Head;
+  let at = 8 + headLength;
+  const take = (count: number, coded: Coding): Counts => {
     const start = Math.ceil(at / 8) * 8;
-    at = start + length * size;
-    if (at > buffer.byteLength) {
-      throw new Error(`the picture has ${buffer.byteLength} bytes; its header says at least ${at}`);
-    }
-    return countsAt(buffer, start, length, size);
+    at = start + count * Number(coded.slice(1));
+    if (at > length) throw new Error(`the frame has ${length} bytes; its head says at least ${at}`);
+    return countsAt(body, start, count, coded);
   };
-  const spectrum = take(bins, view.getUint8(5));
-  const images = Array.from({ length: count }, (_, index) => {
-    const entry = headerLength + index * entryLength;
-    const [which, nx, ny, size] = [0, 4, 8, 12].map((offset) => view.getUint32(entry + offset, true));
-    if (which !== index) throw new Error(`picture ${which} came where ${index} was expected`);
-    return { nx, ny, counts: take(nx * ny, size) };
-  });
-  return { number, images, spectrum };
+  const spectrum = take(head.bins.count, head.spectrum);
+  const regions = head.regions.map((region) => ({ ...region, spectrum: take(head.bins.count, region.spectrum) }));
+  const counts = take(head.nx * head.ny, head.image);
+  const [x0, y0, x1, y1] = head.part;
+  const [x, y] = head.block;
+  const image = { part: { x0, y0, x1, y1 }, block: { x, y }, columns: head.nx, rows: head.ny, counts };
+  return { number, head, spectrum, regions, image };
 }

@@ -37,11 +37,6 @@ export class Header {
     set("age", this.ages(feed));
     age.classList.toggle("old", feed.old);
     this.banner.show(feed, this.model.pictureAt === null ? null : clock(this.model.pictureAt));
-    const cleared = this.model.clearedAt();
-    set("since", cleared !== null ? `counts since ${clock(cleared)}` : hello ? `since ${clock(hello.started_ms)}` : "");
-    document.getElementById("show-all")!.hidden = cleared === null;
-    // Where nothing is added up there is nothing to begin afresh with.
-    document.getElementById("clear")!.hidden = hello?.content !== undefined;
     this.showNotices(feed);
     this.signs.update(feed);
   }

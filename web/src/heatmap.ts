@@ -1,26 +1,29 @@
 /** Draws an image of counts with its axes and a colour bar; rows count from the bottom. */
 
 import { onResize, themeColour } from "./canvas";
-import { makeCells, type Block, type Cells, type Region } from "./cells";
-import { colours, emptyStyle, steps } from "./colours";
-import type { Counts } from "./frame";
+import { makeCells, type Cells, type Part, type Sums } from "./cells";
+import { colours, emptyStyle, steps, type MapName } from "./colours";
+import type { Top } from "./looked";
 import { roundStep, tick } from "./numbers";
-import { layOut, type Layout } from "./plot_area";
+import { layOut, type Box, type Layout } from "./plot_area";
 import type { Axis } from "./protocol";
-import { makeScale, paint, position, quantile, ticks, type Scale } from "./scale";
+import { differenceScale, makeScale, paint, position, quantile, ratioScale, ticks, type Scale } from "./scale";
 
 export interface Source {
+  /** Pixels of the whole picture. */
   nx: number;
   ny: number;
-  counts: Counts;
+  sums: Sums;
   panels: number;
   /** What a panel is, if that has a name of its own, and the number of the first one. */
   panel?: { name: string; first: number };
   across: Axis;
   up: Axis;
+  /** Counts times this are shown. */
+  factor: number;
+  /** What the values are compared with, per pixel and in the order of the sums; and how. */
+  reference?: { values: Float64Array; by: "difference" | "ratio" };
 }
-
-export type Top = { kind: "maximum" } | { kind: "quantile" } | { kind: "fixed"; value: number };
 
 /** An axis that counts pixels. */
 export function pixelAxis(label: string, pixels: number): Axis {
@@ -32,40 +35,42 @@ const font = "12px system-ui, sans-serif";
 export class Heatmap {
   logarithmic = false;
   top: Top = { kind: "maximum" };
-  /** The part that is shown; null for the whole image. */
-  zoom: Region | null = null;
-  /** A rectangle being dragged, in CSS pixels of the canvas. */
-  selection: { left: number; top: number; width: number; height: number } | null = null;
+  map: MapName = "evforge";
+  /** The part that is to be shown; null for the whole image. What has come may be another one for a moment. */
+  zoom: Part | null = null;
   /** What the colour bar is called. */
   countsLabel = "counts per pixel";
   layout: Layout | null = null;
   scale: Scale = makeScale(false, 1, 1);
-  /** Pixels that share a cell; 1 x 1 if every pixel is drawn. */
-  block: Block = { x: 1, y: 1 };
+  /** Draws what lies over the image, in CSS pixels and within the plot. */
+  overlay: ((context: CanvasRenderingContext2D, plot: Box, part: Part) => void) | null = null;
   private source: Source | null = null;
+  private cells: Cells | null = null;
   private readonly context: CanvasRenderingContext2D;
-  private readonly cells = document.createElement("canvas");
+  private readonly image = document.createElement("canvas");
   private readonly bar = document.createElement("canvas");
 
-  constructor(readonly canvas: HTMLCanvasElement) {
+  /** `onLayout` is called when the image has got another place. */
+  constructor(readonly canvas: HTMLCanvasElement, private readonly onLayout: () => void = () => {}) {
     this.context = canvas.getContext("2d")!;
-    this.bar.width = 1;
-    this.bar.height = steps;
-    const words = new Uint32Array(steps).map((_, step) => colours[steps - 1 - step]);
-    const bytes = new Uint8ClampedArray(words.buffer);
-    this.bar.getContext("2d")!.putImageData(new ImageData(bytes, 1, steps), 0, 0);
+    [this.bar.width, this.bar.height] = [1, steps];
     onResize(canvas, () => this.draw());
   }
 
   show(source: Source | null): void {
     this.source = source;
-    if (this.zoom && source && (this.zoom.x1 > source.nx || this.zoom.y1 > source.ny)) this.zoom = null;
+    this.cells = null;
     this.draw();
   }
 
-  region(): Region | null {
-    if (!this.source) return null;
-    return this.zoom ?? { x0: 0, y0: 0, x1: this.source.nx, y1: this.source.ny };
+  /** The part that is to be shown. */
+  part(): Part | null {
+    const { source, zoom } = this;
+    return source && zoom && zoom.x1 <= source.nx && zoom.y1 <= source.ny ? zoom : this.whole();
+  }
+
+  whole(): Part | null {
+    return this.source && { x0: 0, y0: 0, x1: this.source.nx, y1: this.source.ny };
   }
 
   draw(): void {
@@ -74,22 +79,50 @@ export class Heatmap {
     const [width, height] = [this.canvas.width / ratio, this.canvas.height / ratio];
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.clearRect(0, 0, width, height);
-    const region = this.region();
-    if (!source || !region) return;
+    const part = this.part();
+    if (!source || !part) return;
     const { across, up } = source;
     const wider = across.pitch_m && up.pitch_m ? across.pitch_m / up.pitch_m : 1;
-    const layout = layOut(width, height, region, wider);
+    const before = JSON.stringify(this.layout?.plot);
+    const layout = layOut(width, height, part, wider);
     this.layout = layout;
-    const { plot } = layout;
-    const cells = makeCells(source.counts, source.nx, region, plot.width * ratio, plot.height * ratio);
-    this.block = cells.block;
-    this.scale = makeScale(this.logarithmic, this.topOf(cells), 1 / (cells.block.x * cells.block.y));
-    this.drawCells(cells, region, layout);
+    this.cells ??= this.makeCells(source);
+    this.scale = this.makeScale(source, this.cells);
+    this.drawCells(source.sums, this.cells, part, layout);
     context.font = font;
-    this.drawAxes(source, region, layout);
-    this.drawPanels(source, region, layout);
-    this.drawBar(layout);
-    this.drawSelection();
+    this.drawAxes(source, part, layout);
+    this.drawPanels(source, part, layout);
+    this.drawBar(source, layout);
+    if (this.overlay) {
+      context.save();
+      context.beginPath();
+      context.rect(layout.plot.left, layout.plot.top, layout.plot.width, layout.plot.height);
+      context.clip();
+      this.overlay(context, layout.plot, part);
+      context.restore();
+    }
+    if (JSON.stringify(layout.plot) !== before) this.onLayout();
+  }
+
+  /** The map that is drawn: one of its own for comparisons. */
+  private shownMap(source: Source): MapName {
+    return source.reference ? "difference" : this.map;
+  }
+
+  private makeCells({ sums, factor, reference }: Source): Cells {
+    if (!reference) return makeCells(sums, factor);
+    const { values, by } = reference;
+    return makeCells(sums, factor, (value, at) => (by === "difference" ? value - values[at] : value / values[at]));
+  }
+
+  private makeScale({ sums, factor, reference }: Source, cells: Cells): Scale {
+    if (!reference) return makeScale(this.logarithmic, this.topOf(cells), factor / (sums.block.x * sums.block.y));
+    if (this.top.kind === "fixed") return reference.by === "ratio" ? ratioScale(this.top.value) : differenceScale(this.top.value);
+    const far = cells.values.map((value) => (reference.by === "difference" ? Math.abs(value) : Math.max(value, 1 / value)));
+    const finite = far.filter((value) => value > 0 && Number.isFinite(value));
+    // A single pixel with few counts must not make all others pale.
+    const largest = quantile(finite, this.top.kind === "maximum" && reference.by === "difference" ? 1 : 0.99);
+    return reference.by === "difference" ? differenceScale(largest) : ratioScale(largest);
   }
 
   private topOf(cells: Cells): number {
@@ -100,26 +133,32 @@ export class Heatmap {
     }
   }
 
-  private drawCells(cells: Cells, region: Region, { plot }: Layout): void {
-    const { columns, rows, block } = cells;
-    if (this.cells.width !== columns || this.cells.height !== rows) {
-      this.cells.width = columns;
-      this.cells.height = rows;
-    }
+  private drawCells(sums: Sums, cells: Cells, part: Part, { plot }: Layout): void {
+    const { columns, rows, block } = sums;
+    if (this.image.width !== columns || this.image.height !== rows) [this.image.width, this.image.height] = [columns, rows];
     const words = new Uint32Array(columns * rows);
-    paint(this.scale, cells.values, words);
+    paint(this.scale, this.shownMap(this.source!), cells.values, words);
     const bytes = new Uint8ClampedArray(words.buffer);
-    this.cells.getContext("2d")!.putImageData(new ImageData(bytes, columns, rows), 0, 0);
-    // Blocks at the right and the top may reach beyond the region: cut them there.
-    const [across, up] = [region.x1 - region.x0, region.y1 - region.y0];
+    this.image.getContext("2d")!.putImageData(new ImageData(bytes, columns, rows), 0, 0);
+    const { context } = this;
+    context.save();
+    context.beginPath();
+    context.rect(plot.left, plot.top, plot.width, plot.height);
+    context.clip();
+    context.fillStyle = themeColour("--page");
+    context.fillRect(plot.left, plot.top, plot.width, plot.height);
+    // Blocks at the right and the top may reach beyond the part that has come: cut them there.
+    const has = sums.part;
+    const [across, up] = [has.x1 - has.x0, has.y1 - has.y0];
     const beyond = rows - up / block.y;
-    this.context.imageSmoothingEnabled = false;
-    this.context.drawImage(
-      this.cells, 0, beyond, across / block.x, rows - beyond, plot.left, plot.top, plot.width, plot.height,
-    );
+    const [wide, high] = [plot.width / (part.x1 - part.x0), plot.height / (part.y1 - part.y0)];
+    const [left, top] = [plot.left + (has.x0 - part.x0) * wide, plot.top + (part.y1 - has.y1) * high];
+    context.imageSmoothingEnabled = false;
+    context.drawImage(this.image, 0, beyond, across / block.x, rows - beyond, left, top, across * wide, up * high);
+    context.restore();
   }
 
-  private drawAxes({ across, up, panels, panel }: Source, region: Region, { plot }: Layout): void {
+  private drawAxes({ across, up, panels, panel }: Source, part: Part, { plot }: Layout): void {
     const { context } = this;
     context.strokeStyle = themeColour("--axis");
     context.fillStyle = themeColour("--muted");
@@ -128,14 +167,14 @@ export class Heatmap {
     const bottom = plot.top + plot.height;
     context.textAlign = "center";
     context.textBaseline = "top";
-    for (const { value, place } of axisTicks(across, region.x0, region.x1, plot.width / 60)) {
+    for (const { value, place } of axisTicks(across, part.x0, part.x1, plot.width / 60)) {
       const at = plot.left + place * plot.width;
       line(context, at, bottom, at, bottom + 4);
       context.fillText(value, at, bottom + 7);
     }
     context.textAlign = "right";
     context.textBaseline = "middle";
-    for (const { value, place } of axisTicks(up, region.y0, region.y1, plot.height / 44)) {
+    for (const { value, place } of axisTicks(up, part.y0, part.y1, plot.height / 44)) {
       const at = bottom - place * plot.height;
       line(context, plot.left, at, plot.left - 4, at);
       context.fillText(value, plot.left - 7, at);
@@ -152,19 +191,19 @@ export class Heatmap {
   }
 
   /** Borders and numbers of panels that lie side by side. */
-  private drawPanels(source: Source, region: Region, { plot }: Layout): void {
+  private drawPanels(source: Source, part: Part, { plot }: Layout): void {
     if (source.panels < 2) return;
     const { context } = this;
     const panelWidth = source.nx / source.panels;
-    const place = (x: number) => plot.left + ((x - region.x0) / (region.x1 - region.x0)) * plot.width;
+    const place = (x: number) => plot.left + ((x - part.x0) / (part.x1 - part.x0)) * plot.width;
     context.textAlign = "center";
     context.textBaseline = "alphabetic";
     for (let panel = 0; panel < source.panels; panel++) {
-      const from = Math.max(region.x0, panel * panelWidth);
-      const to = Math.min(region.x1, (panel + 1) * panelWidth);
+      const from = Math.max(part.x0, panel * panelWidth);
+      const to = Math.min(part.x1, (panel + 1) * panelWidth);
       if (from >= to) continue;
       context.strokeStyle = themeColour("--border-of-panels");
-      if (panel > 0 && from > region.x0) line(context, place(from), plot.top, place(from), plot.top + plot.height);
+      if (panel > 0 && from > part.x0) line(context, place(from), plot.top, place(from), plot.top + plot.height);
       context.fillStyle = themeColour("--muted");
       if (place(to) - place(from) > 24) {
         const number = panel + (source.panel?.first ?? 0);
@@ -174,9 +213,12 @@ export class Heatmap {
     }
   }
 
-  private drawBar(layout: Layout): void {
+  private drawBar(source: Source, layout: Layout): void {
     const { bar } = layout;
     const { context } = this;
+    const table = colours(this.shownMap(source));
+    const words = new Uint32Array(steps).map((_, step) => table[steps - 1 - step]);
+    this.bar.getContext("2d")!.putImageData(new ImageData(new Uint8ClampedArray(words.buffer), 1, steps), 0, 0);
     context.imageSmoothingEnabled = true;
     context.drawImage(this.bar, bar.left, bar.top, bar.width, bar.height);
     // The colour of nothing has a box of its own below the bar.
@@ -192,7 +234,8 @@ export class Heatmap {
     context.textBaseline = "middle";
     const right = bar.left + bar.width;
     const place = (value: number) => bar.top + bar.height * (1 - position(this.scale, value));
-    if (this.scale.logarithmic) context.fillText("0", right + 7, empty.top + empty.height / 2);
+    if (this.scale.diverging) context.fillText("none", right + 7, empty.top + empty.height / 2);
+    else if (this.scale.logarithmic) context.fillText("0", right + 7, empty.top + empty.height / 2);
     // The top has its number in any case; round ones that would touch it are left out.
     const round = ticks(this.scale, bar.height / 40).filter((value) => place(value) > bar.top + 14);
     for (const value of [...round, this.scale.top]) {
@@ -205,19 +248,10 @@ export class Heatmap {
     context.rotate(-Math.PI / 2);
     context.textAlign = "center";
     context.textBaseline = "alphabetic";
-    const { x, y } = this.block;
+    const { x, y } = source.sums.block;
     const mean = x * y > 1 ? ` (mean of ${x} × ${y} pixels)` : "";
     context.fillText(`${this.countsLabel}${mean}`, 0, 0);
     context.restore();
-  }
-
-  private drawSelection(): void {
-    if (!this.selection) return;
-    const { left, top, width, height } = this.selection;
-    this.context.strokeStyle = "#fff";
-    this.context.setLineDash([4, 3]);
-    this.context.strokeRect(left, top, width, height);
-    this.context.setLineDash([]);
   }
 }
 
@@ -236,12 +270,13 @@ function axisTicks(axis: Axis, from: number, to: number, most: number): { value:
   const low = axis.first + (from - 0.5) * axis.step;
   const span = (to - from) * axis.step;
   const raw = roundStep(span, most);
-  const step = axis.unit === "mm" ? raw : Math.max(1, raw);
+  const isWhole = ["column", "row", "layer"].includes(axis.unit);
+  const step = isWhole ? Math.max(1, raw) : raw;
   const found: { value: string; place: number }[] = [];
   for (let number = Math.ceil(low / step); number * step <= low + span * (1 + 1e-9); number++) {
     const value = number * step;
     // Adding 0 makes 0 of -0.
-    const text = String(axis.unit === "mm" ? Number((value + 0).toPrecision(6)) : Math.round(value));
+    const text = String(isWhole ? Math.round(value) : Number((value + 0).toPrecision(6)));
     found.push({ value: text, place: (value - low) / span });
   }
   return found;

@@ -1,84 +1,165 @@
-/**
- * The pictures with their controls: which one, the scale, zoom by dragging, and what is under the mouse. Which one is kept in the
- * address of the page: `#picture=xz`.
- */
+/** The pictures with their controls: which one, the scale, tools of the mouse, and what is under the mouse or the cursor. */
 
 import { onThemeChange } from "./canvas";
-import type { Block } from "./cells";
-import type { Counts, Image } from "./frame";
+import { area, cellAt, pixelsOf, type Block, type Part } from "./cells";
+import { mapNames, type MapName } from "./colours";
 import { Heatmap } from "./heatmap";
+import { ImageTools, type Tool } from "./image_tools";
+import { chosenPlan, isNumber, withBins } from "./looker";
+import type { Looked } from "./looked";
 import type { Model } from "./model";
 import { grouped, scaled } from "./numbers";
-import { pixelAt, type Box } from "./plot_area";
+import { element, option, press, setField, write } from "./page_elements";
+import { PixelCursor } from "./pixel_cursor";
+import { layOut, pixelsAt, type Box } from "./plot_area";
 import type { Axis, Hello, PicturePlan } from "./protocol";
-
-/** A drag shorter than this, in CSS pixels, is a click. */
-const shortestDrag = 6;
+import type { Reference } from "./reference";
+import { shownAs, type Shown } from "./values";
+import type { View } from "./view";
 
 export class ImagePanel {
-  private readonly heatmap = new Heatmap(element<HTMLCanvasElement>("image"));
-  private readonly cursor = element("cursor");
-  private readonly topValue = element<HTMLInputElement>("top-value");
+  readonly tools: ImageTools;
+  private readonly heatmap = new Heatmap(element<HTMLCanvasElement>("image"), () => this.onLayout());
+  private readonly cursor: PixelCursor;
   private readonly choice = element<HTMLSelectElement>("picture");
+  private readonly topValue = element<HTMLInputElement>("top-value");
   /** The greeting for which the choice was filled. */
   private filledFor: Hello | null = null;
-  private shown = "";
   private mouse: { left: number; top: number } | null = null;
-  private dragFrom: { left: number; top: number } | null = null;
 
-  constructor(private readonly model: Model) {
-    this.heatmap.logarithmic = true;
-    this.listenToChoice();
-    this.listenToScale();
-    this.listenToMouse();
+  /** `onLayout` is called when the picture has got another size. */
+  constructor(
+    private readonly model: Model,
+    private readonly view: View,
+    private readonly reference: Reference,
+    private readonly onLayout: () => void,
+  ) {
+    this.tools = new ImageTools(this.heatmap, view, () => this.shownPicture(), (place) => {
+      this.mouse = place;
+      this.tell();
+    });
+    this.cursor = new PixelCursor(this.heatmap, view, () => this.block(), () => {
+      this.tell();
+      write("cursor-said", element("cursor").textContent ?? "");
+    });
+    this.heatmap.overlay = (context, plot, part) => {
+      this.tools.draw(context, plot, part);
+      this.cursor.draw(context, plot, part);
+    };
+    this.listen();
     onThemeChange(() => this.heatmap.draw());
+    view.onChange(() => this.update());
   }
 
-  /** Draws what the model has now. */
+  /** Draws what the model has now, as the view says. */
   update(): void {
+    const { frame, hello } = this.model;
+    const { looked } = this.view;
     this.fillChoice();
+    this.showControls();
     const plan = this.plan();
-    const image = this.image();
-    if (plan && this.shown !== plan.name) {
-      this.shown = plan.name;
-      this.heatmap.zoom = null;
+    this.heatmap.map = looked.map;
+    this.heatmap.top = looked.top;
+    this.heatmap.logarithmic = this.isLogarithmic();
+    // Until the picture that is asked for has come, the one before is shown: whole, for the part is one of the other.
+    const isChosen = plan?.name === (hello && chosenPlan(hello, looked.picture)?.name);
+    this.heatmap.zoom = isChosen ? looked.part : null;
+    if (!frame || !plan || !hello) {
+      this.heatmap.show(null);
+      write("image-total", "");
+      this.tell();
+      return;
     }
-    const summed = plan && this.summed(plan);
-    const { content } = this.model.hello ?? {};
-    this.heatmap.countsLabel = content?.pixel ?? (summed ? `counts per pixel, ${summed}` : "counts per pixel");
+    const shown = this.shown()!;
+    const { content } = hello;
+    const compared = this.compared(plan.name);
+    this.heatmap.countsLabel = content?.pixel ?? this.label(plan, shown, compared !== null);
     const panel = content && { name: content.panel, first: content.first_panel };
-    this.heatmap.show(image && plan && { ...image, panels: plan.panels, panel, across: plan.across, up: plan.up });
-    element("image-total").textContent = image && plan ? this.account(image.counts, plan) : "";
-    element("whole").hidden = this.heatmap.zoom === null;
+    this.heatmap.show({
+      nx: plan.across.pixels,
+      ny: plan.up.pixels,
+      sums: frame.image,
+      panels: plan.panels,
+      panel,
+      across: plan.across,
+      up: plan.up,
+      factor: shown.factor,
+      ...(compared ? { reference: { values: compared, by: looked.compare as "difference" | "ratio" } } : {}),
+    });
+    write("image-total", this.account(plan));
+    element("whole").hidden = looked.part === null;
     this.tell();
   }
 
-  /** The picture that is shown: its place in the greeting's list. */
-  which(): number {
-    const { pictures = [] } = this.model.hello ?? {};
-    const chosen = new URLSearchParams(location.hash.slice(1)).get("picture");
-    const found = pictures.findIndex(({ name }) => name === chosen);
-    if (found >= 0) return found;
-    // A monitor without positions is a number in the ledger, and no picture.
-    return Math.max(0, pictures.findIndex((plan) => !isNumber(plan)));
+  /** The picture that is drawn: what the newest frame shows. */
+  plan(): PicturePlan | null {
+    const { hello, frame } = this.model;
+    const plan = this.model.framePlan();
+    return hello && frame && plan ? withBins(plan, hello, frame.head.bins) : null;
   }
 
-  /** What is drawn: counts since the last "Clear". */
-  image(): Image | null {
-    return this.model.shownImage(this.which());
+  /** The points of the screen that the picture has, for the server. */
+  points(): [number, number] {
+    const { hello } = this.model;
+    const { width, height } = element("image").getBoundingClientRect();
+    const plan = hello && chosenPlan(hello, this.view.looked.picture);
+    const ratio = devicePixelRatio || 1;
+    if (!plan) return [width * ratio, height * ratio];
+    const { across, up } = plan;
+    const part = this.view.looked.part ?? { x0: 0, y0: 0, x1: across.pixels, y1: up.pixels };
+    const { plot } = layOut(width, height, part, across.pitch_m && up.pitch_m ? across.pitch_m / up.pitch_m : 1);
+    return [Math.round(plot.width * ratio), Math.round(plot.height * ratio)];
   }
 
-  private plan(): PicturePlan | null {
-    return this.model.hello?.pictures[this.which()] ?? null;
+  /** Where the image is drawn in its canvas, in CSS pixels. */
+  plot(): Box | null {
+    return this.heatmap.layout?.plot ?? null;
   }
 
-  /** "12.3 k events" */
-  private account(counts: Counts, plan: PicturePlan): string {
+  /** Pixels that share a cell, in a row and in a column. */
+  block(): Block {
+    return this.model.frame?.image.block ?? { x: 1, y: 1 };
+  }
+
+  /** What counts are shown as. */
+  shown(): Shown | null {
+    const { frame } = this.model;
+    const { per, corrected } = this.view.looked;
+    return frame && shownAs(frame.head, per, corrected, this.model.liveFraction());
+  }
+
+  private shownPicture(): { name: string; size: [number, number] } | null {
+    const plan = this.plan();
+    return plan && { name: plan.name, size: [plan.across.pixels, plan.up.pixels] };
+  }
+
+  private isLogarithmic(): boolean {
+    // Values of a content lie above a pedestal, where a logarithmic scale shows nothing.
+    return this.view.looked.log ?? this.model.hello?.content === undefined;
+  }
+
+  /** Values of the reference for the cells that have come; null where there is no comparison. */
+  private compared(picture: string): Float64Array | null {
+    const { compare, per } = this.view.looked;
+    const { frame } = this.model;
+    return compare === "none" || !frame ? null : this.reference.valuesLike(picture, frame.image, per);
+  }
+
+  private label(plan: PicturePlan, shown: Shown, isCompared: boolean): string {
+    const summed = this.summed(plan);
+    const { compare } = this.view.looked;
+    const what = `${shown.name} per pixel${summed ? `, ${summed}` : ""}`;
+    if (!isCompared) return what;
+    return compare === "difference" ? `difference in ${what}` : `ratio of ${what}`;
+  }
+
+  /** "12.3 k events", or how many of them are in the slice. */
+  private account(plan: PicturePlan): string {
     const { content } = this.model.hello ?? {};
-    if (content) return content.pixel;
-    let sum = 0;
-    for (const count of counts) sum += count;
-    return `${scaled(sum)} events${plan.is_monitor ? ` of ${plan.name}` : ""}`;
+    const head = this.model.frame?.head;
+    if (content || !head) return content?.pixel ?? "";
+    const of = plan.is_monitor ? ` of ${plan.name}` : "";
+    return head.events === head.all ? `${scaled(head.events)} events${of}` : `${scaled(head.events)} of ${scaled(head.all)} events${of}`;
   }
 
   /** "sum of 16 layers", for pictures of a detector with depth. */
@@ -92,188 +173,126 @@ export class ImagePanel {
     const { hello } = this.model;
     if (!hello || hello === this.filledFor) return;
     this.filledFor = hello;
-    // Values lie above a pedestal, where a logarithmic scale shows nothing.
-    if (hello.content) element("linear").click();
     const offered = hello.pictures.filter((plan) => !isNumber(plan));
-    this.choice.replaceChildren(
-      ...offered.map(({ name, title }) => {
-        const option = document.createElement("option");
-        [option.value, option.textContent, option.title] = [name, name, title];
-        return option;
-      }),
-    );
+    this.choice.replaceChildren(...offered.map(({ name, title }) => option(name, name, title)));
     element("picture-choice").hidden = offered.length < 2;
-    this.choice.value = this.plan()?.name ?? "";
+    element("tools").hidden = !hello.selections;
+    element("vetoed-choice").hidden = !hello.selections || (hello.vetoes ?? []).length === 0;
   }
 
-  private listenToChoice(): void {
-    this.choice.onchange = () => {
-      const parameters = new URLSearchParams(location.hash.slice(1));
-      parameters.set("picture", this.choice.value);
-      // Replaced, not added: "back" leaves the page and does not go through all pictures.
-      history.replaceState(null, "", `#${parameters}`);
-      this.update();
+  private showControls(): void {
+    const { looked } = this.view;
+    const { hello } = this.model;
+    setField(this.choice, (hello && chosenPlan(hello, looked.picture)?.name) ?? "");
+    setField(element<HTMLSelectElement>("map"), looked.map);
+    setField(element<HTMLSelectElement>("vetoed"), looked.vetoed);
+    setField(element<HTMLSelectElement>("top"), looked.top.kind);
+    this.topValue.hidden = looked.top.kind !== "fixed";
+    if (looked.top.kind === "fixed") setField(this.topValue, String(looked.top.value));
+    press("linear", !this.isLogarithmic());
+    press("logarithmic", this.isLogarithmic());
+  }
+
+  private listen(): void {
+    const { view } = this;
+    this.choice.onchange = () => view.change({ picture: this.choice.value, part: null });
+    const map = element<HTMLSelectElement>("map");
+    map.replaceChildren(...mapNames.map((name) => option(name, name)));
+    map.onchange = () => view.change({ map: map.value as MapName });
+    const vetoed = element<HTMLSelectElement>("vetoed");
+    vetoed.onchange = () => view.change({ vetoed: vetoed.value as Looked["vetoed"] });
+    element("linear").onclick = () => view.change({ log: false });
+    element("logarithmic").onclick = () => view.change({ log: true });
+    const top = element<HTMLSelectElement>("top");
+    top.onchange = () => {
+      // A fixed top begins where the scale is now.
+      const now = Number(this.heatmap.scale.top.toPrecision(3));
+      view.change({ top: top.value === "fixed" ? { kind: "fixed", value: now } : { kind: top.value as "maximum" | "quantile" } });
     };
-    addEventListener("hashchange", () => {
-      this.choice.value = this.plan()?.name ?? "";
-      this.update();
+    this.topValue.oninput = () => {
+      const value = Number(this.topValue.value);
+      if (value > 0) view.change({ top: { kind: "fixed", value } });
+    };
+    element("whole").onclick = () => view.change({ part: null });
+    for (const tool of ["zoom", "rectangle", "polygon"] as Tool[]) {
+      element(`${tool}-tool`).onclick = () => {
+        this.tools.choose(tool);
+        for (const other of ["zoom", "rectangle", "polygon"]) press(`${other}-tool`, other === tool);
+        this.tell();
+      };
+    }
+    addEventListener("keydown", (event) => {
+      if (event.key === "Escape") this.tools.cancel();
+      if (event.key === "Enter" && document.activeElement === this.heatmap.canvas) this.tools.close();
     });
   }
 
-  /** Where the image is drawn in its canvas, in CSS pixels. */
-  plot(): Box | null {
-    return this.heatmap.layout?.plot ?? null;
-  }
-
-  /** Pixels that share a cell, in a row and in a column. */
-  block(): Block {
-    return this.heatmap.block;
-  }
-
-  private listenToScale(): void {
-    const [linear, logarithmic] = [element("linear"), element("logarithmic")];
-    const choose = (chosen: boolean) => {
-      this.heatmap.logarithmic = chosen;
-      linear.setAttribute("aria-pressed", String(!chosen));
-      logarithmic.setAttribute("aria-pressed", String(chosen));
-      this.heatmap.draw();
-    };
-    linear.onclick = () => choose(false);
-    logarithmic.onclick = () => choose(true);
-    const top = element<HTMLSelectElement>("top");
-    const setTop = () => {
-      this.topValue.hidden = top.value !== "fixed";
-      if (top.value === "maximum" || top.value === "quantile") {
-        this.heatmap.top = { kind: top.value };
-      } else {
-        const value = Number(this.topValue.value);
-        if (value > 0) this.heatmap.top = { kind: "fixed", value };
-      }
-      this.heatmap.draw();
-    };
-    top.onchange = () => {
-      // A fixed top begins where the scale is now.
-      if (top.value === "fixed") this.topValue.value = String(Number(this.heatmap.scale.top.toPrecision(3)));
-      setTop();
-    };
-    this.topValue.oninput = setTop;
-    element("whole").onclick = () => this.zoomOut();
-  }
-
-  private zoomOut(): void {
-    this.heatmap.zoom = null;
-    this.update();
-  }
-
-  private listenToMouse(): void {
-    const { canvas } = this.heatmap;
-    const at = (event: MouseEvent) => {
-      const box = canvas.getBoundingClientRect();
-      return { left: event.clientX - box.left, top: event.clientY - box.top };
-    };
-    canvas.onpointerdown = (event) => {
-      if (event.button !== 0 || !this.pixelUnder(at(event))) return;
-      this.dragFrom = at(event);
-      canvas.setPointerCapture(event.pointerId);
-    };
-    canvas.onpointermove = (event) => {
-      this.mouse = at(event);
-      if (this.dragFrom) {
-        this.heatmap.selection = rectangle(this.dragFrom, this.mouse);
-        this.heatmap.draw();
-      }
-      this.tell();
-    };
-    canvas.onpointerup = (event) => {
-      const from = this.dragFrom;
-      this.dragFrom = null;
-      this.heatmap.selection = null;
-      if (from) this.zoomTo(from, at(event));
-    };
-    canvas.onpointercancel = () => {
-      this.dragFrom = null;
-      this.heatmap.selection = null;
-    };
-    canvas.onpointerleave = () => {
-      this.mouse = null;
-      this.tell();
-    };
-    canvas.ondblclick = () => this.zoomOut();
-  }
-
-  private zoomTo(from: { left: number; top: number }, to: { left: number; top: number }): void {
-    const { layout } = this.heatmap;
-    const region = this.heatmap.region();
-    const { left, top, width, height } = rectangle(from, to);
-    if (!layout || !region || width < shortestDrag || height < shortestDrag) {
-      this.heatmap.draw();
-      return;
-    }
-    const { plot } = layout;
-    const inside = (value: number, low: number, size: number) => Math.min(low + size - 0.01, Math.max(low, value));
-    const corner = (x: number, y: number) =>
-      pixelAt(plot, region, inside(x, plot.left, plot.width), inside(y, plot.top + 0.01, plot.height));
-    const [low, high] = [corner(left, top + height), corner(left + width, top)];
-    if (low && high && (high.x - low.x > 1 || high.y - low.y > 1)) {
-      this.heatmap.zoom = { x0: low.x, y0: low.y, x1: high.x + 1, y1: high.y + 1 };
-    }
-    this.update();
-  }
-
   private pixelUnder(mouse: { left: number; top: number }): { x: number; y: number } | null {
-    const region = this.heatmap.region();
     const { layout } = this.heatmap;
-    return region && layout ? pixelAt(layout.plot, region, mouse.left, mouse.top) : null;
+    const part = this.heatmap.part();
+    if (!layout || !part) return null;
+    const { left, top, width, height } = layout.plot;
+    if (mouse.left < left || mouse.left >= left + width || mouse.top < top || mouse.top >= top + height) return null;
+    const [x, y] = pixelsAt(layout.plot, part, mouse.left, mouse.top);
+    return { x: Math.min(part.x1 - 1, Math.floor(x)), y: Math.min(part.y1 - 1, Math.floor(y)) };
   }
 
-  /** Says what is under the mouse, or what can be done. */
+  /** Says what is under the mouse or the cursor, or what can be done. */
   private tell(): void {
-    const { hello } = this.model;
-    const [image, plan] = [this.image(), this.plan()];
-    if (!image || !plan || !hello) {
-      this.cursor.textContent = "";
+    const { hello, frame } = this.model;
+    const plan = this.plan();
+    if (!frame || !plan || !hello) {
+      write("cursor", "");
       return;
     }
-    const pixel = this.mouse && this.pixelUnder(this.mouse);
-    if (!pixel) {
-      const stretched = this.heatmap.layout?.inShape === false ? " · stretched to fill the space" : "";
-      this.cursor.textContent = `Point to read a pixel, drag to zoom, double-click for all${stretched}`;
-      return;
+    const pixel = this.cursor.pixel ?? (this.mouse && this.pixelUnder(this.mouse));
+    const cell = pixel && cellAt(frame.image, pixel.x, pixel.y);
+    write("cursor", pixel && cell ? this.words(plan, pixelsOf(frame.image, cell.column, cell.row), cell) : this.help());
+  }
+
+  private help(): string {
+    const stretched = this.heatmap.layout?.inShape === false ? " · stretched to fill the space" : "";
+    switch (this.tools.tool) {
+      case "zoom": return `Point to read a pixel, drag to zoom, double-click for all${stretched}`;
+      case "rectangle": return "Drag to draw a rectangle; pull its corners, or move it by its edges";
+      case "polygon": return "Click each corner, double-click to end; Escape gives up";
     }
+  }
+
+  /** "x 12 · y 5 · 17 counts", or what is in a block of pixels. */
+  private words(plan: PicturePlan, pixels: Part, cell: { column: number; row: number }): string {
+    const { hello, frame } = this.model;
+    const { content, geometry } = hello!;
+    const { x0, y0, x1, y1 } = pixels;
+    const single = area(pixels) === 1;
     const width = plan.across.pixels / plan.panels;
-    const [panel, column] = [Math.floor(pixel.x / width), pixel.x % width];
-    const parts = [coordinate(plan.across, plan.plane[0], column), coordinate(plan.up, plan.plane[1], pixel.y)];
-    const { content } = hello;
+    const panel = Math.floor(x0 / width);
+    const last = panel === Math.floor((x1 - 1) / width) ? x1 - 1 - panel * width : (x1 - 1) % width;
+    const [across, up] = plan.is_map ? ["bin", plan.name[0]] : [plan.plane[0], plan.plane[1]];
+    const parts = [coordinate(plan.across, across, x0 % width, last), coordinate(plan.up, up, y0, y1 - 1)];
     if (plan.panels > 1) parts.unshift(content ? `${content.panel} ${content.first_panel + panel}` : `panel ${panel}`);
-    const { nx, ny, nz } = hello.geometry;
-    if (nz === 1 && !plan.is_monitor && !content) parts.push(`pixel id ${(panel * ny + pixel.y) * nx + column + 1}`);
+    const { nx, ny, nz } = geometry;
+    const isFlat = nz === 1 && !plan.is_monitor && !plan.is_map && !content;
+    if (single && isFlat) parts.push(`pixel id ${(panel * ny + y0) * nx + x0 - panel * width + 1}`);
     const summed = this.summed(plan);
     if (summed) parts.push(summed);
-    const value = grouped(image.counts[pixel.y * image.nx + pixel.x]);
-    parts.push(content ? `${content.pixel}: ${value}` : `${value} counts`);
-    this.cursor.textContent = parts.join("  ·  ");
+    const at = cell.row * frame!.image.columns + cell.column;
+    const value = grouped(frame!.image.counts[at]);
+    const counts = single ? `${value} counts` : `sum of ${x1 - x0} × ${y1 - y0} pixels: ${value} counts`;
+    parts.push(content ? `${content.pixel}: ${value}` : counts);
+    const shown = this.shown()!;
+    const compared = this.compared(plan.name);
+    if (shown.factor !== 1 && !content) {
+      parts.push(`${scaled(Number(((frame!.image.counts[at] * shown.factor) / area(pixels)).toPrecision(3)))}${shown.unit} per pixel`);
+    }
+    if (compared) parts.push(`reference ${scaled(Number(compared[at].toPrecision(3)))}${shown.unit} per pixel`);
+    return parts.join("  ·  ");
   }
 }
 
-function isNumber({ across, up }: PicturePlan): boolean {
-  return across.pixels === 1 && up.pixels === 1;
-}
-
-/** "x 12", and where that is if it is known: "x 12 (−20.4 mm)". */
-function coordinate(axis: Axis, letter: string, pixel: number): string {
-  const where = axis.unit === "mm" ? ` (${Number((axis.first + pixel * axis.step).toPrecision(5))} mm)` : "";
-  return `${letter} ${pixel}${where}`;
-}
-
-function rectangle(from: { left: number; top: number }, to: { left: number; top: number }) {
-  return {
-    left: Math.min(from.left, to.left),
-    top: Math.min(from.top, to.top),
-    width: Math.abs(to.left - from.left),
-    height: Math.abs(to.top - from.top),
-  };
-}
-
-function element<T extends HTMLElement = HTMLElement>(id: string): T {
-  return document.getElementById(id) as T;
+/** "x 12", "x 12 to 13", and where that is if it is known: "x 12 (−20.4 mm)". */
+function coordinate(axis: Axis, letter: string, first: number, last: number): string {
+  const value = (pixel: number) => Number((axis.first + pixel * axis.step).toPrecision(5));
+  const where = axis.unit === "mm" || axis.unit === "ms" ? ` (${value((first + last) / 2)} ${axis.unit})` : "";
+  return `${letter} ${first}${last > first ? ` to ${last}` : ""}${where}`;
 }

@@ -1,4 +1,4 @@
-/** The page: one model, fed by the connection, drawn by the panels. */
+/** The page: one model, fed by the connection, drawn by the panels; and one view, which says what is looked at. */
 
 import "./style.css";
 import { Connection } from "./connection";
@@ -6,45 +6,72 @@ import { Header } from "./header";
 import { HistoryPanel } from "./history_panel";
 import { ImagePanel } from "./image_panel";
 import { LedgerPanel } from "./ledger_panel";
+import { Looker } from "./looker";
 import { Model } from "./model";
 import { MonitorPanel } from "./monitor_panel";
+import { element } from "./page_elements";
+import { PixelTable } from "./pixel_table";
 import { installProbe } from "./probe";
+import { Reference } from "./reference";
+import { RegionTable } from "./region_table";
+import { drawSnapshot, saveSnapshot } from "./snapshot";
 import { SpectrumChart } from "./spectrum_chart";
+import { SpectrumControls } from "./spectrum_controls";
+import { View } from "./view";
+import { ViewBar } from "./view_bar";
 
 const model = new Model();
-const image = new ImagePanel(model);
+const view = new View();
+const reference = new Reference();
+const image = new ImagePanel(model, view, reference, () => looker.soon());
 const rate = new HistoryPanel(model);
-const spectrum = new SpectrumChart(model);
+const spectrum = new SpectrumChart(model, view);
+const spectrumControls = new SpectrumControls(model, view, spectrum);
+const regions = new RegionTable(model, view, image.tools, () => image.plan());
+const values = new PixelTable(model);
 const ledger = new LedgerPanel(model);
 const monitor = new MonitorPanel(model);
+const looker = new Looker(model, view, () => connection, () => image.points());
+const bar = new ViewBar(model, view, reference, looker, () => image.shown(), drawAll);
+
+/** Draws what comes with a frame. */
+function drawFrame(): void {
+  image.update();
+  spectrum.update();
+  spectrumControls.update();
+  regions.update();
+  values.update();
+}
 
 function drawAll(): void {
   // A hidden page takes the data but spares the drawing.
   if (document.hidden) return;
-  image.update();
+  drawFrame();
   rate.update();
-  spectrum.update();
   ledger.update();
+  bar.update();
   header.update();
 }
 
 const connection = new Connection({
   onHello(hello) {
-    model.greet(hello);
+    if (model.greet(hello)) reference.forget();
+    looker.now();
     monitor.greet();
     rate.greet();
     drawAll();
   },
-  onUpdate(status, picture) {
-    model.update(status, picture);
+  onUpdate(status, frame) {
+    model.update(status, frame);
     if (document.hidden) return;
-    if (picture) {
-      image.update();
-      spectrum.update();
-    }
+    if (frame) drawFrame();
     if (status.points.length > 0) rate.update();
     ledger.update();
+    bar.update();
     header.update();
+  },
+  onRefused(message) {
+    bar.refuse(message);
   },
   onPhase() {
     header.update();
@@ -52,7 +79,7 @@ const connection = new Connection({
   },
 });
 const header = new Header(model, connection);
-installProbe(model, connection, header, image, monitor, rate);
+installProbe({ model, view, connection, header, image, spectrum, monitor, reference, looker, history: rate });
 setInterval(() => {
   header.update();
   rate.tell();
@@ -61,11 +88,7 @@ setInterval(() => {
 header.update();
 
 document.addEventListener("visibilitychange", drawAll);
-document.getElementById("clear")!.onclick = () => {
-  model.clear();
-  drawAll();
-};
-document.getElementById("show-all")!.onclick = () => {
-  model.showAll();
-  drawAll();
+element("snapshot").onclick = () => {
+  const canvas = drawSnapshot(model, view, [bar.since(), header.feed().text]);
+  saveSnapshot(canvas, model.hello?.title ?? "evforge");
 };

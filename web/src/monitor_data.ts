@@ -9,6 +9,16 @@ export interface Channel {
   spectrum: number[];
 }
 
+/** A channel that stands out among its neighbours. */
+export interface Noticed {
+  index: number;
+  name: string;
+  fault: "hot" | "dead";
+  readouts: number;
+  /** What its neighbours let expect. */
+  expected: number;
+}
+
 export interface Plane {
   name: string;
   /** Clusters by their number of hits; the last bin also takes all larger ones. */
@@ -42,6 +52,10 @@ export interface MonitorData {
   cluster_amplitude_bits: number;
   /** Those with readouts. */
   channels: Channel[];
+  /** Channels that should be looked at: by the rule of `evforge masks`. */
+  noticed: Noticed[];
+  /** A mask of them, as a configuration has it. */
+  mask?: string;
   planes: Plane[];
   /** Events by the amplitudes of both clusters: rows of the second plane, columns of the first. */
   correlation: number[];

@@ -2,6 +2,7 @@
 
 import { BarChart } from "./bar_chart";
 import { onThemeChange } from "./canvas";
+import { ChannelList } from "./channel_list";
 import { Heatmap, pixelAxis } from "./heatmap";
 import { sumOfSpectra, total, type Channel, type MonitorData, type Plane } from "./monitor_data";
 import { MonitorFeed } from "./monitor_feed";
@@ -18,6 +19,7 @@ export class MonitorPanel {
     (index) => this.tellChannel(index),
     (index) => this.choose(index),
   );
+  private readonly noticed = new ChannelList((index) => this.choose(index));
   private readonly panel = element<HTMLDetailsElement>("monitor-panel");
   private readonly amplitudes = new BarChart(element<HTMLCanvasElement>("amplitudes"));
   private readonly sizes = [0, 1].map((plane) => new BarChart(element<HTMLCanvasElement>(`sizes-${plane}`)));
@@ -86,6 +88,7 @@ export class MonitorPanel {
     const { data } = this;
     this.byIndex = new Map(data?.channels.map((channel) => [channel.index, channel]));
     if (show("channels-part", data !== null && data.channels.length > 0)) this.drawChannels(data!);
+    if (show("noticed-part", data !== null && data.channels.length > 0)) this.noticed.update(data!);
     this.drawAmplitudes();
     this.sizes.forEach((chart, plane) => {
       const clusters = data?.planes[plane];
@@ -127,7 +130,14 @@ export class MonitorPanel {
     this.correlation.show({
       nx: bins,
       ny: bins,
-      counts: Float64Array.from(data.correlation),
+      sums: {
+        part: { x0: 0, y0: 0, x1: bins, y1: bins },
+        block: { x: 1, y: 1 },
+        columns: bins,
+        rows: bins,
+        counts: Float64Array.from(data.correlation),
+      },
+      factor: 1,
       panels: 1,
       across: pixelAxis(`amplitude on ${first} (bins of ${step})`, bins),
       up: pixelAxis(`amplitude on ${second}`, bins),

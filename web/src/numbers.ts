@@ -21,6 +21,8 @@ export function tick(value: number): string {
   for (const [size, prefix] of steps) {
     if (Math.abs(value) >= size) return `${Number((value / size).toPrecision(6))}${prefix}`;
   }
+  // Many zeros take more room than a power of ten.
+  if (value !== 0 && Math.abs(value) < 0.001) return value.toExponential(1).replace(".0e", "e");
   return Number(value.toPrecision(6)).toString();
 }
 

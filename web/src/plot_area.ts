@@ -1,12 +1,27 @@
 /** Where things are in the image's canvas: plot, axes and colour bar. All in CSS pixels. */
 
-import type { Region } from "./cells";
+import type { Part } from "./cells";
 
 export interface Box {
   left: number;
   top: number;
   width: number;
   height: number;
+}
+
+/** Where a place in pixels lies in the canvas. */
+export function placeOf(plot: Box, part: Part, x: number, y: number): { left: number; top: number } {
+  return {
+    left: plot.left + ((x - part.x0) / (part.x1 - part.x0)) * plot.width,
+    top: plot.top + (1 - (y - part.y0) / (part.y1 - part.y0)) * plot.height,
+  };
+}
+
+/** The place in pixels, with fractions, of a point of the canvas; held within `part`. */
+export function pixelsAt(plot: Box, part: Part, left: number, top: number): [number, number] {
+  const across = Math.min(1, Math.max(0, (left - plot.left) / plot.width));
+  const up = Math.min(1, Math.max(0, 1 - (top - plot.top) / plot.height));
+  return [part.x0 + across * (part.x1 - part.x0), part.y0 + up * (part.y1 - part.y0)];
 }
 
 const margin = { left: 48, top: 18, right: 90, bottom: 40 };
@@ -24,13 +39,13 @@ export interface Layout {
   inShape: boolean;
 }
 
-/** Lays out a canvas of `width` x `height` for `region`, whose pixels are `wider` times as wide as high. */
-export function layOut(width: number, height: number, region: Region, wider = 1): Layout {
+/** Lays out a canvas of `width` x `height` for `part`, whose pixels are `wider` times as wide as high. */
+export function layOut(width: number, height: number, part: Part, wider = 1): Layout {
   const room = {
     width: Math.max(20, width - margin.left - margin.right),
     height: Math.max(20, height - margin.top - margin.bottom),
   };
-  const [across, up] = [(region.x1 - region.x0) * wider, region.y1 - region.y0];
+  const [across, up] = [(part.x1 - part.x0) * wider, part.y1 - part.y0];
   const scale = Math.min(room.width / across, room.height / up);
   const fitted = { width: across * scale, height: up * scale };
   const inShape = fitted.width >= emptiest * room.width && fitted.height >= emptiest * room.height;
@@ -45,12 +60,12 @@ export function layOut(width: number, height: number, region: Region, wider = 1)
 }
 
 /** The pixel at a place of the canvas, or null outside the plot. Row 0 is at the bottom. */
-export function pixelAt(plot: Box, region: Region, left: number, top: number): { x: number; y: number } | null {
+export function pixelAt(plot: Box, part: Part, left: number, top: number): { x: number; y: number } | null {
   const across = (left - plot.left) / plot.width;
   const up = 1 - (top - plot.top) / plot.height;
   if (across < 0 || across >= 1 || up < 0 || up >= 1) return null;
   return {
-    x: region.x0 + Math.floor(across * (region.x1 - region.x0)),
-    y: region.y0 + Math.floor(up * (region.y1 - region.y0)),
+    x: part.x0 + Math.floor(across * (part.x1 - part.x0)),
+    y: part.y0 + Math.floor(up * (part.y1 - part.y0)),
   };
 }

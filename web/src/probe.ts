@@ -2,28 +2,45 @@
 
 import type { Connection, Phase } from "./connection";
 import type { ShownFeed } from "./feed";
+import type { Head } from "./frame";
 import type { Header } from "./header";
 import type { HistoryPanel } from "./history_panel";
 import type { ImagePanel } from "./image_panel";
+import type { Looker } from "./looker";
+import type { Looked } from "./looked";
 import type { MonitorData } from "./monitor_data";
 import type { MonitorPanel } from "./monitor_panel";
 import type { Model } from "./model";
 import type { Box } from "./plot_area";
-import type { Hello, Status } from "./protocol";
+import type { Hello, Look, Status } from "./protocol";
+import type { Reference } from "./reference";
+import type { SpectrumChart } from "./spectrum_chart";
+import type { View } from "./view";
 
 export interface Probe {
   /** What comes in, as the page says it. */
   feed(): ShownFeed;
-  /** The picture that is drawn: its name, and its counts row by row from the bottom. */
+  /** The picture that is drawn: its name, and the sums of its cells row by row from the bottom; a cell has `block()` pixels. */
   image(): { name: string; nx: number; ny: number; counts: number[] };
   /** How many pixels share a cell of it, in a row and in a column. */
   block(): { x: number; y: number };
-  /** Counts as they are drawn, and the width of a bin. */
+  /** Counts per bin, and the width of a bin. */
   spectrum(): { bin_ns: number; counts: number[] };
   /** The lines over time as they are drawn: times in seconds, values, packets lost, seconds of a step. */
   history(): ReturnType<HistoryPanel["table"]>;
+  /** The regions of the newest frame, with their spectra. */
+  regions(): { name: string; pixels: number; events: number; all: number; spectrum: number[] }[];
+  /** What the newest frame says of itself; null while it is not one of what was asked for last. */
+  head(): Head | null;
+  /** What the page looks at, and what it asks of the server for it. */
+  looked(): Looked;
+  look(): Look | null;
+  /** Values per pixel of the reference in the cells of the picture; null without one. */
+  reference(): number[] | null;
   /** Where the image is drawn in its canvas, in CSS pixels; null before the first picture. */
   plot(): Box | null;
+  /** Where a time of flight lies in the spectrum, in CSS pixels from the left of its plot. */
+  spectrumPlace(ns: number): number | null;
   /** Whether monitor data are collected, and the newest that are shown. */
   monitor(): { on: boolean; data: MonitorData | null };
   /** The middle of a channel's bar in its canvas, in CSS pixels; null before it is drawn. */
@@ -32,10 +49,10 @@ export interface Probe {
     phase: Phase;
     hello: Hello | null;
     status: Status | null;
-    /** Pictures received since the page was loaded, and updates per second. */
+    /** Frames received since the page was loaded, and updates per second. */
     pictures: number;
     updatesPerSecond: number;
-    /** Events in the picture since the start or the last "Clear". */
+    /** Events in the window, whatever the slice. */
     total: number;
     /** Restarts of the server seen by this page. */
     restarts: number;
@@ -51,20 +68,42 @@ declare global {
   }
 }
 
-export function installProbe(
-  model: Model, connection: Connection, header: Header, panel: ImagePanel, monitor: MonitorPanel, history: HistoryPanel,
-): void {
+interface Parts {
+  model: Model;
+  view: View;
+  connection: Connection;
+  header: Header;
+  image: ImagePanel;
+  spectrum: SpectrumChart;
+  monitor: MonitorPanel;
+  reference: Reference;
+  looker: Looker;
+  history: HistoryPanel;
+}
+
+export function installProbe({ model, view, connection, header, image, spectrum, monitor, reference, looker, history }: Parts): void {
   window.evforge = {
     feed: () => header.feed(),
     image: () => {
-      const image = panel.image();
-      const name = model.hello?.pictures[panel.which()]?.name ?? "";
-      return { name, nx: image?.nx ?? 0, ny: image?.ny ?? 0, counts: Array.from(image?.counts ?? []) };
+      const { frame } = model;
+      if (!frame) return { name: "", nx: 0, ny: 0, counts: [] };
+      const { columns, rows, counts } = frame.image;
+      return { name: frame.head.picture, nx: columns, ny: rows, counts: Array.from(counts) };
     },
-    block: () => panel.block(),
-    spectrum: () => ({ bin_ns: model.hello?.spectrum.bin_ns ?? 0, counts: model.shownSpectrum() }),
+    block: () => image.block(),
+    spectrum: () => ({ bin_ns: model.frame?.head.bins.width_ns ?? 0, counts: Array.from(model.frame?.spectrum ?? []) }),
+    regions: () => (model.frame?.regions ?? []).map((region) => ({ ...region, spectrum: Array.from(region.spectrum) })),
+    head: () => (model.frame && model.frameOf === connection.asked ? model.frame.head : null),
+    looked: () => view.looked,
+    look: () => looker.look(),
+    reference: () => {
+      const { frame } = model;
+      const values = frame && reference.valuesLike(frame.head.picture, frame.image, view.looked.per);
+      return values ? Array.from(values) : null;
+    },
     history: () => history.table(),
-    plot: () => panel.plot(),
+    plot: () => image.plot(),
+    spectrumPlace: (ns) => spectrum.placeOf(ns),
     monitor: () => ({ on: monitor.feed.on, data: monitor.data }),
     channelBar: (index) => monitor.channels.middleOf(index),
     state: () => ({
@@ -73,9 +112,9 @@ export function installProbe(
       status: model.status,
       pictures: model.pictures,
       updatesPerSecond: model.updatesPerSecond(),
-      total: model.picture ? model.shownEvents() : 0,
+      total: model.shownEvents(),
       restarts: model.restarts,
-      clearedAt: model.clearedAt(),
+      clearedAt: view.looked.window.kind === "since" ? view.looked.window.ms : null,
       points: model.points.length,
     }),
   };

@@ -1,5 +1,7 @@
 /** The JSON messages of the server; described in crates/view/src/protocol.rs. */
 
+import type { Bins } from "./frame";
+
 export interface RatePoint {
   time_ms: number;
   events_per_second: number;
@@ -18,7 +20,7 @@ export interface Hello {
   title: string;
   started_ms: number;
   geometry: { nx: number; ny: number; nz: number; panels: number };
-  /** The pictures, in the order in which frames have them. */
+  /** The pictures that can be looked at. */
   pictures: PicturePlan[];
   spectrum: { bin_ns: number; bins: number; period_ns: number };
   /** Absent where events are counted. */
@@ -28,6 +30,14 @@ export interface Hello {
   /** True if there are monitor data to switch on. */
   monitor: boolean;
   points: RatePoint[];
+  /** False where only picture and part can be chosen: pictures are not counted of events. */
+  selections: boolean;
+  limits: { looks: number; regions: number; corners: number; bins: number; points: number };
+  /** Names of the vetoes of the run. */
+  vetoes: string[];
+  /** From the moderator to the detector, if the server knows it; and the angle of scattering. */
+  flight_path_m?: number;
+  two_theta_deg?: number;
 }
 
 /** What pictures and spectrum show where that is not counts of events: each takes the place of the one before. */
@@ -49,7 +59,7 @@ export interface Content {
 export interface Axis {
   /** What people read: "x (column)", "y (mm)". */
   label: string;
-  unit: "column" | "row" | "layer" | "mm";
+  unit: string;
   /** Pixels along it, those of all panels. */
   pixels: number;
   /** The value in the middle of pixel 0, and the step to the next. */
@@ -61,11 +71,13 @@ export interface Axis {
 
 /** What a picture shows. */
 export interface PicturePlan {
-  /** "xy", "xz", "yz" or the name of a beam monitor. */
+  /** "xy", "xz", "yz", a map against time of flight ("x-tof"), or the name of a beam monitor. */
   name: string;
   title: string;
-  plane: "xy" | "xz" | "yz";
+  plane: string;
   is_monitor: boolean;
+  /** True if its axis to the right is time of flight, in the bins of the look. */
+  is_map: boolean;
   /** How many panels stand side by side. */
   panels: number;
   across: Axis;
@@ -190,8 +202,14 @@ export interface Advice {
 export interface Status {
   type: "status";
   number: number;
-  /** True if a picture follows. */
-  frame: boolean;
+  /** The looks whose frames follow, in this order: those that have changed. */
+  frames: number[];
+  /** The number of the looks that these are of: what was asked for later comes later. */
+  wanted: number;
+  /** Of each look of this page: the number of its newest frame, and why it cannot be shown, if so. */
+  looks: { number: number; problem?: string }[];
+  /** The oldest event that a new selection can still see came then; absent before the first. */
+  memory_ms?: number;
   /** Updates this page has missed because it was slow. */
   skipped: number;
   points: RatePoint[];
@@ -214,4 +232,27 @@ export interface Status {
   clients: number;
 }
 
-export type Message = Hello | Status;
+/** The server does not take the looks it was asked for; those before stay. */
+export interface Refused {
+  type: "refused";
+  message: string;
+}
+
+/** Events of which time are counted. */
+export type Span = { kind: "all" } | { kind: "since"; ms: number } | { kind: "last"; seconds: number };
+
+/** What a page asks for: a picture with its spectra. */
+export interface Look {
+  picture: string;
+  part?: [number, number, number, number];
+  points: [number, number];
+  slice_ns?: [number, number];
+  window?: Span;
+  bins?: Bins;
+  vetoed?: "accepted" | "vetoed";
+  regions?: { name: string; shape: Shape; points: [number, number][] }[];
+}
+
+export type Shape = "rectangle" | "polygon";
+
+export type Message = Hello | Status | Refused;

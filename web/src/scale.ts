@@ -3,12 +3,14 @@
  * which draws the PNG.
  */
 
-import { colours, emptyWord, steps } from "./colours";
+import { colours, emptyWord, steps, type MapName } from "./colours";
 import { roundStep } from "./numbers";
 
 export interface Scale {
   logarithmic: boolean;
-  /** Counts at the bottom and top of the colour bar; bottom < top, and bottom > 0 if logarithmic. */
+  /** True for differences and ratios: everything but NaN has a colour, that of no change in the middle. */
+  diverging: boolean;
+  /** Values at the bottom and top of the colour bar; bottom < top, and bottom > 0 if logarithmic. */
   bottom: number;
   top: number;
   /** No number is below it: there are no such counts. */
@@ -20,11 +22,23 @@ export interface Scale {
  * half as high above the bottom as a double count above it, so that a single count can be told from none.
  */
 export function makeScale(logarithmic: boolean, top: number, smallest: number): Scale {
-  if (!logarithmic) return { logarithmic, bottom: 0, top: top > 0 ? top : 1, lowestTick: 0 };
+  if (!logarithmic) return { logarithmic, diverging: false, bottom: 0, top: top > 0 ? top : 1, lowestTick: 0 };
   const highest = Math.max(top, smallest * 2);
   // More than five decades would leave the interesting ones pale.
   const bottom = Math.max(smallest / 2, highest / 1e5);
-  return { logarithmic, bottom, top: highest, lowestTick: Math.max(bottom, smallest) };
+  return { logarithmic, diverging: false, bottom, top: highest, lowestTick: Math.max(bottom, smallest) };
+}
+
+/** The scale of differences: as far below 0 as above it. */
+export function differenceScale(largest: number): Scale {
+  const top = largest > 0 ? largest : 1;
+  return { logarithmic: false, diverging: true, bottom: -top, top, lowestTick: -top };
+}
+
+/** The scale of ratios: from 1/top over 1 to top. */
+export function ratioScale(largest: number): Scale {
+  const top = Math.min(1000, Math.max(2, largest));
+  return { logarithmic: true, diverging: true, bottom: 1 / top, top, lowestTick: 1 / top };
 }
 
 /** Where `value` lies on the colour bar: 0 at the bottom, 1 at the top. */
@@ -33,20 +47,21 @@ export function position(scale: Scale, value: number): number {
   return Math.log(value / scale.bottom) / Math.log(scale.top / scale.bottom);
 }
 
-/** Colours `values` into `words`. Values of 0 and below have a colour of their own. */
-export function paint(scale: Scale, values: Float32Array, words: Uint32Array): void {
+/** Colours `values` into `words`. Counts of 0 and below, and what is not known, have a colour of their own. */
+export function paint(scale: Scale, map: MapName, values: Float32Array, words: Uint32Array): void {
+  const table = colours(map);
   const last = steps - 1;
   const factor = last / (scale.logarithmic ? Math.log(scale.top / scale.bottom) : scale.top - scale.bottom);
   const offset = scale.logarithmic ? Math.log(scale.bottom) : scale.bottom;
   for (let at = 0; at < values.length; at++) {
     const value = values[at];
-    if (value <= 0) {
+    if (scale.diverging ? Number.isNaN(value) : !(value > 0)) {
       words[at] = emptyWord;
       continue;
     }
     // A millionth more: rounding must not take the top its colour.
     const step = ((scale.logarithmic ? Math.log(value) : value) - offset) * factor + 1e-6;
-    words[at] = colours[step <= 0 ? 0 : step >= last ? last : step | 0];
+    words[at] = table[step <= 0 ? 0 : step >= last ? last : step | 0];
   }
 }
 
@@ -55,7 +70,8 @@ export function ticks(scale: Scale, most: number): number[] {
   const values: number[] = [];
   if (!scale.logarithmic) {
     const step = roundStep(scale.top - scale.bottom, most);
-    for (let value = 0; value <= scale.top * 1.000001; value += step) values.push(value);
+    const first = Math.ceil((scale.bottom / step) * 0.999999);
+    for (let number = first; number * step <= scale.top * 1.000001; number++) values.push(number * step);
     return values;
   }
   const decades = Math.log10(scale.top / scale.bottom);

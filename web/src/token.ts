@@ -14,7 +14,9 @@ function take(): void {
     // Without storage it is known until the page is loaded again.
   }
   kept = found;
-  history.replaceState(null, "", location.pathname + location.search);
+  // What else the address says is what to look at.
+  const rest = location.hash.slice(1).split("&").filter((part) => !part.startsWith("token=")).join("&");
+  history.replaceState(null, "", location.pathname + location.search + (rest ? `#${rest}` : ""));
 }
 
 let kept: string | null = null;

@@ -1,5 +1,6 @@
 //! The switch of a run's monitor data in its live view.
 
+use evforge_pipeline::mask_report::mask_text;
 use evforge_pipeline::monitor_tap::{MonitorTap, monitor_json};
 use evforge_view::MonitorControl;
 use std::path::PathBuf;
@@ -11,6 +12,8 @@ pub(crate) struct TapControl {
     pub(crate) tap: MonitorTap,
     /// Where the run writes its monitor data at its end; they must then not be forgotten on the way.
     pub(crate) file: Option<PathBuf>,
+    /// The detector's section of the configuration, for masks.
+    pub(crate) section: &'static str,
 }
 
 impl MonitorControl for TapControl {
@@ -34,7 +37,11 @@ impl MonitorControl for TapControl {
 
     fn json(&self) -> Option<String> {
         self.tap.ask();
-        self.tap.latest().map(|monitor| monitor_json(&monitor).to_string())
+        self.tap.latest().map(|monitor| {
+            let mut json = monitor_json(&monitor);
+            json["mask"] = mask_text(self.section, &monitor).into();
+            json.to_string()
+        })
     }
 }
 
@@ -45,9 +52,9 @@ mod tests {
     #[test]
     fn it_is_switched_unless_a_file_waits_for_the_data() {
         let tap = MonitorTap::default();
-        let free = TapControl { tap: tap.clone(), file: None };
+        let free = TapControl { tap: tap.clone(), file: None, section: "gdgem" };
         assert_eq!((free.switch(true), tap.is_on(), free.json()), (Ok(()), true, None));
-        let bound = TapControl { tap: tap.clone(), file: Some("monitor.json".into()) };
+        let bound = TapControl { tap: tap.clone(), file: Some("monitor.json".into()), section: "gdgem" };
         let reason = bound.switch(false).unwrap_err();
         assert!(reason.contains("writes them to monitor.json") && bound.is_on(), "{reason}");
         assert_eq!((bound.switch(true), free.switch(false), tap.is_on()), (Ok(()), Ok(()), false));

@@ -12,7 +12,7 @@
 //! | how pixels become a flat image | [`PictureSet::add`], [`Plane`] |
 //! | where each pixel is in a picture, for counting straight into it | [`PictureSet::places`] |
 //! | an image on fewer or more points than it has pixels | [`AxisFit`], [`Cells`] |
-//! | colours of counts, which the page has from here | [`COLOUR_STEPS`], [`colours`], [`Scale`] |
+//! | colours of counts, which the page has from here | [`ColourMap`], [`COLOUR_STEPS`], [`colours`], [`Scale`] |
 //! | what stands above a picture: counts, dates, losses | [`Caption`] |
 //! | the PNG | [`Sheet`], [`encode_png`] |
 //! | other numbers in a square, such as how often each word came | [`Grid`] |
@@ -37,7 +37,7 @@ mod sheet;
 pub use axis::{Axis, Unit};
 pub use binning::{AxisFit, Cells, fit};
 pub use caption::{Caption, heading, loss_text};
-pub use colours::{COLOUR_STEPS, EMPTY_COLOUR, Rgb, colours, page_table};
+pub use colours::{COLOUR_STEPS, ColourMap, EMPTY_COLOUR, Rgb, colours, page_table};
 pub use grid::Grid;
 pub use image::{Image, block_sums};
 pub use picture_set::{PicturePlan, PictureSet};

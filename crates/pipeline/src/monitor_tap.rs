@@ -4,6 +4,7 @@
 //! the lock between it and those who look is held only to exchange a pointer. Monitor data is copied only when
 //! somebody has asked, and when the run ends.
 
+use crate::mask_report::{Proposal, propose_masks};
 use evforge_core::detector::Detector;
 use evforge_core::monitor::{MonitorData, PlaneMonitor, SPECTRUM_BINS, Track};
 use serde_json::{Value, json};
@@ -102,9 +103,20 @@ pub fn monitor_json(monitor: &MonitorData) -> Value {
         "amplitude_bits": plan.amplitude_bits,
         "cluster_amplitude_bits": plan.cluster_amplitude_bits,
         "channels": channels,
+        "noticed": propose_masks(monitor).iter().map(noticed_json).collect::<Vec<_>>(),
         "planes": planes.collect::<Vec<_>>(),
         "correlation": monitor.correlation(),
         "tracks": monitor.tracks().map(track_json).collect::<Vec<_>>(),
+    })
+}
+
+fn noticed_json(proposal: &Proposal) -> Value {
+    json!({
+        "index": proposal.index,
+        "name": proposal.channel,
+        "fault": proposal.fault.name(),
+        "readouts": proposal.readouts,
+        "expected": proposal.expected,
     })
 }
 

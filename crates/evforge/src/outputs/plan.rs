@@ -214,7 +214,8 @@ impl OutputPlans {
         let monitor = MonitorTap::default();
         monitor.switch(monitor_file.is_some());
         let monitor_file = monitor_file.map(|file| file.path);
-        let control = TapControl { tap: monitor.clone(), file: monitor_file.clone() };
+        let control =
+            TapControl { tap: monitor.clone(), file: monitor_file.clone(), section: config.section };
         context.monitor = Some(Arc::new(control));
         let packets = PacketTap::default();
         context.packets = Some(packets.clone());

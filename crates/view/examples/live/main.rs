@@ -55,6 +55,9 @@ struct Arguments {
     /// Stop after so many seconds; without it, run until interrupted.
     #[arg(long)]
     seconds: Option<f64>,
+    /// Bytes for the newest events, from which slices and regions are counted that are asked for later.
+    #[arg(long)]
+    memory: Option<usize>,
     /// Packets lost, as a share of those sent.
     #[arg(long, default_value_t = 0.0)]
     loss: f64,
@@ -129,6 +132,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     let pulses = PulseTrain::ess();
     let mut options = ViewOptions::new("Made-up detector", geometry, pulses);
+    options.event_memory = arguments.memory.unwrap_or(options.event_memory);
     options.address = arguments.address;
     options.advice = arguments.advice.then(|| Arc::new(MadeUpDoctor) as Arc<dyn HostAdvice>);
     let view = LiveView::start(options)?;

@@ -75,6 +75,7 @@ pub(super) const OBJECTS: &[Object] = &[
     MONITOR_ANSWER,
     MONITOR_DATA,
     MONITOR_CHANNEL,
+    NOTICED_CHANNEL,
     MONITOR_PLANE,
     MONITOR_TRACK,
     MONITOR_HIT,
@@ -158,6 +159,12 @@ const MONITOR_DATA: Object = Object {
         field("amplitude_bits", "u32", " Bits of an amplitude: the last bin ends at 2 to the power of it."),
         field("cluster_amplitude_bits", "u32", " The same for sums over a cluster."),
         field("channels", "Vec<MonitorChannel>", " The channels that have readouts."),
+        field(
+            "noticed",
+            "Vec<NoticedChannel>",
+            " Channels that stand out among their neighbours, by the rule of `evforge masks`.",
+        ),
+        absent("mask", "String", " A mask of them as a configuration has it; absent in the file."),
         field("planes", "Vec<MonitorPlane>", " The planes."),
         field(
             "correlation",
@@ -176,6 +183,18 @@ const MONITOR_CHANNEL: Object = Object {
         field("name", "String", " As people call it."),
         field("readouts", "u64", " Its readouts."),
         field("spectrum", "Vec<u64>", " Their amplitudes."),
+    ],
+};
+
+const NOTICED_CHANNEL: Object = Object {
+    name: "NoticedChannel",
+    help: " A channel that stands out.",
+    fields: &[
+        field("index", "usize", " Its place among all channels."),
+        field("name", "String", " As people call it."),
+        field("fault", "String", " \"hot\" or \"dead\"."),
+        field("readouts", "u64", " Its readouts."),
+        field("expected", "u64", " What its neighbours let expect."),
     ],
 };
 

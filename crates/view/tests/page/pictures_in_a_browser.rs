@@ -1,4 +1,4 @@
-//! The page in a real browser: its pictures, and its history.
+//! The page in a real browser: its pictures, its history, and what it can be asked.
 
 use evforge_testkit::skip;
 use std::path::Path;
@@ -8,8 +8,8 @@ use std::process::Command;
 /// page.
 fn in_a_browser(test: &str, program: &str) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/browser");
-    if !folder.join("node_modules/playwright-core").is_dir() {
-        return skip(test, "playwright-core is not installed: run npm ci in tests/browser");
+    if !["playwright-core", "axe-core"].iter().all(|name| folder.join("node_modules").join(name).is_dir()) {
+        return skip(test, "playwright-core and axe-core are not installed: run npm ci in tests/browser");
     }
     // Cargo builds the examples with the tests, in the folder beside theirs.
     let tests = std::env::current_exe().expect("a program has a place");
@@ -35,4 +35,10 @@ fn pictures_are_chosen_and_binned_in_a_browser() {
 #[test]
 fn a_spike_is_visible_at_every_range_in_a_browser() {
     in_a_browser("a_spike_is_visible_at_every_range_in_a_browser", "history_test.mjs");
+}
+
+/// Regions, slices, windows, links, comparisons; keyboard and screen readers.
+#[test]
+fn what_is_looked_at_is_what_was_asked_for_in_a_browser() {
+    in_a_browser("what_is_looked_at_is_what_was_asked_for_in_a_browser", "view_test.mjs");
 }

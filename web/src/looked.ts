@@ -1,0 +1,70 @@
+/** What a page can look at, and how: the values that its address keeps. */
+
+import type { Part } from "./cells";
+import type { MapName } from "./colours";
+import type { Shape, Span } from "./protocol";
+
+export interface Region {
+  /** The picture on which it is drawn. */
+  picture: string;
+  name: string;
+  shape: Shape;
+  /** A rectangle's lower left pixel and the one beyond its upper right; or the corners of a polygon, in pixels. */
+  points: [number, number][];
+}
+
+export type Top = { kind: "maximum" } | { kind: "quantile" } | { kind: "fixed"; value: number };
+
+/** What counts are divided by; "monitor:NAME" by the events of a beam monitor. */
+export type Per = "counts" | "second" | "pulse" | `monitor:${string}`;
+
+export type Unit = "tof" | "wavelength" | "energy" | "d";
+
+export interface Looked {
+  /** Null for the first picture. */
+  picture: string | null;
+  /** Null for the whole picture. */
+  part: Part | null;
+  /** Events with from <= time of flight < to, in nanoseconds; null for all. */
+  slice: [number, number] | null;
+  window: Span;
+  regions: Region[];
+  /** Bins of the spectra; null for those of the server. */
+  bins: number | null;
+  vetoed: "all" | "accepted" | "vetoed";
+  per: Per;
+  /** Whether counts are divided by the share of packets that has come. */
+  corrected: boolean;
+  compare: "none" | "difference" | "ratio";
+  /** Scale of the picture; null for what suits the content. */
+  log: boolean | null;
+  map: MapName;
+  top: Top;
+  unit: Unit;
+  flightPath: number | null;
+  twoTheta: number | null;
+  spectrumLog: boolean;
+  /** Part of the spectrum that is shown, in nanoseconds. */
+  zoom: [number, number] | null;
+}
+
+export const nothingChosen: Looked = {
+  picture: null,
+  part: null,
+  slice: null,
+  window: { kind: "all" },
+  regions: [],
+  bins: null,
+  vetoed: "all",
+  per: "counts",
+  corrected: false,
+  compare: "none",
+  log: null,
+  map: "evforge",
+  top: { kind: "maximum" },
+  unit: "tof",
+  flightPath: null,
+  twoTheta: null,
+  spectrumLog: false,
+  zoom: null,
+};

@@ -1,0 +1,143 @@
+/**
+ * What the page looks at, as the part of its address behind the #: `picture=xy&part=0,0,64,64&slice=1000000,2000000&…`.
+ * Values that are not understood are left out: an address is written by people, too.
+ */
+
+import { mapNames, type MapName } from "./colours";
+import type { Span } from "./protocol";
+import { nothingChosen, type Looked, type Per, type Region, type Top, type Unit } from "./looked";
+
+/** No more regions and corners than a server takes. */
+const mostRegions = 16;
+const mostCorners = 64;
+
+/** Between regions, and between the parts of one; names are encoded, so that they have neither. */
+const [between, within] = ["|", ";"];
+
+/** What else an address says is somebody else's, and stays in it. */
+const keys = [
+  "picture", "part", "slice", "window", "regions", "bins", "vetoed", "per", "corrected", "compare",
+  "log", "map", "top", "unit", "path", "angle", "spectrum", "tof",
+] as const;
+
+type Key = (typeof keys)[number];
+
+/** The part behind the # with `looked` in the place of what `hash` says of it; empty if there is nothing to say. */
+export function toAddress(looked: Looked, hash: string): string {
+  const { part, slice, window, regions, top, zoom } = looked;
+  const values: Record<Key, string | number | null> = {
+    picture: looked.picture,
+    part: part && `${part.x0},${part.y0},${part.x1},${part.y1}`,
+    slice: slice && slice.join(),
+    window: window.kind === "all" ? null : window.kind === "since" ? `since:${window.ms}` : `last:${window.seconds}`,
+    regions: regions.length > 0 ? regions.map(regionText).join(between) : null,
+    bins: looked.bins,
+    vetoed: looked.vetoed === "all" ? null : looked.vetoed,
+    per: looked.per === "counts" ? null : looked.per,
+    corrected: looked.corrected ? 1 : null,
+    compare: looked.compare === "none" ? null : looked.compare,
+    log: looked.log === null ? null : Number(looked.log),
+    map: looked.map === "evforge" ? null : looked.map,
+    top: top.kind === "maximum" ? null : top.kind === "fixed" ? top.value : top.kind,
+    unit: looked.unit === "tof" ? null : looked.unit,
+    path: looked.flightPath,
+    angle: looked.twoTheta,
+    spectrum: looked.spectrumLog ? "log" : null,
+    tof: zoom && zoom.join(),
+  };
+  const said = keys.flatMap((key) => (values[key] === null ? [] : [`${key}=${encoded(String(values[key]))}`]));
+  const isOther = (one: string) => one !== "" && !(keys as readonly string[]).includes(one.split("=")[0]);
+  const others = hash.replace(/^#/, "").split("&").filter(isOther);
+  const all = [...said, ...others];
+  return all.length > 0 ? `#${all.join("&")}` : "";
+}
+
+export function fromAddress(hash: string): Looked {
+  const said = new URLSearchParams(hash.replace(/^#/, ""));
+  const get = (key: Key) => said.get(key);
+  const looked: Looked = { ...nothingChosen, picture: get("picture"), regions: regionsOf(get("regions")) };
+  const part = numbers(get("part"), 4);
+  if (part && isPart(part)) looked.part = { x0: part[0], y0: part[1], x1: part[2], y1: part[3] };
+  const slice = numbers(get("slice"), 2);
+  if (slice && slice[0] < slice[1] && slice[0] >= 0) looked.slice = [Math.round(slice[0]), Math.round(slice[1])];
+  const zoom = numbers(get("tof"), 2);
+  if (zoom && zoom[0] < zoom[1]) looked.zoom = [zoom[0], zoom[1]];
+  looked.window = spanOf(get("window"));
+  const bins = Number(get("bins"));
+  if (bins >= 1 && Number.isInteger(bins)) looked.bins = bins;
+  const vetoed = get("vetoed");
+  if (vetoed === "accepted" || vetoed === "vetoed") looked.vetoed = vetoed;
+  const per = get("per");
+  if (per === "second" || per === "pulse" || per?.startsWith("monitor:")) looked.per = per as Per;
+  looked.corrected = get("corrected") === "1";
+  const compare = get("compare");
+  if (compare === "difference" || compare === "ratio") looked.compare = compare;
+  const log = get("log");
+  if (log === "0" || log === "1") looked.log = log === "1";
+  if (mapNames.includes(get("map") as MapName)) looked.map = get("map") as MapName;
+  looked.top = topOf(get("top"));
+  const unit = get("unit");
+  if (unit === "wavelength" || unit === "energy" || unit === "d") looked.unit = unit satisfies Unit;
+  looked.flightPath = positive(get("path"));
+  const angle = positive(get("angle"));
+  looked.twoTheta = angle !== null && angle <= 180 ? angle : null;
+  looked.spectrumLog = get("spectrum") === "log";
+  return looked;
+}
+
+/** Commas, colons and the like stay readable. */
+function encoded(value: string): string {
+  return encodeURIComponent(value).replace(/%(2C|3A|3B)/g, (code) => decodeURIComponent(code));
+}
+
+function regionText({ picture, name, shape, points }: Region): string {
+  return [encodeURIComponent(picture), encodeURIComponent(name), shape, ...points.map((point) => point.join())].join(within);
+}
+
+function regionsOf(text: string | null): Region[] {
+  const found: Region[] = [];
+  for (const one of (text ?? "").split(between).slice(0, mostRegions)) {
+    const [picture, name, shape, ...corners] = one.split(within);
+    const points = corners.slice(0, mostCorners).map((corner) => numbers(corner, 2) as [number, number] | null);
+    const isShape = (shape === "rectangle" && points.length === 2) || (shape === "polygon" && points.length >= 3);
+    if (!isShape || !points.every((point) => point !== null)) continue;
+    try {
+      found.push({ picture: decodeURIComponent(picture), name: decodeURIComponent(name).slice(0, 40), shape, points });
+    } catch {
+      // A name that is not encoded as it must be is not one.
+    }
+  }
+  return found;
+}
+
+function spanOf(text: string | null): Span {
+  const [kind, value] = (text ?? "all").split(":");
+  const number = Number(value);
+  if (kind === "since" && number > 0) return { kind, ms: Math.round(number) };
+  if (kind === "last" && number >= 1 && number <= 3600) return { kind, seconds: Math.round(number) };
+  return { kind: "all" };
+}
+
+function topOf(text: string | null): Top {
+  if (text === "quantile") return { kind: "quantile" };
+  const value = positive(text);
+  return value === null ? { kind: "maximum" } : { kind: "fixed", value };
+}
+
+function positive(text: string | null): number | null {
+  const value = Number(text ?? NaN);
+  return value > 0 && Number.isFinite(value) ? value : null;
+}
+
+function isPart(part: number[]): boolean {
+  const [x0, y0, x1, y1] = part;
+  return part.every((value) => Number.isInteger(value) && value >= 0) && x0 < x1 && y0 < y1;
+}
+
+/** `count` numbers with commas between them; null if they are not. */
+function numbers(text: string | null, count: number): number[] | null {
+  if (text === null || text === "") return null;
+  const values = text.split(",").map(Number);
+  return values.length === count && values.every(Number.isFinite) ? values : null;
+}
+
