@@ -171,7 +171,7 @@ fn sides(detector: &DetectorIds) -> [usize; 4] {
     }
 }
 
-/// The side of the smallest square with so many pixels.
+/// The side of the smallest square that has room for this number of pixels.
 fn side_of(pixels: u64) -> u64 {
     let side = pixels.isqrt();
     (side + u64::from(side * side < pixels)).max(1)
