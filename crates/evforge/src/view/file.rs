@@ -38,7 +38,7 @@ pub(super) fn view_file(
     let mut batch = EventBatch::new(BATCH);
     let mut state = FileState::Growing;
     let mut is_read = false;
-    while !is_over(&page) && !(is_read && state != FileState::Growing) {
+    while (!is_read || state == FileState::Growing) && !is_over(&page) {
         let mut hand_on = |batch: &EventBatch| page.take(batch);
         let mut filler = BatchFiller::new(&mut batch, &mut hand_on);
         is_read = !follower.read(AT_ONCE, &mut filler);

@@ -1,4 +1,4 @@
-//! Values beside the events: the newest of each log, of the pulses, and what monitors have counted.
+//! Values that come with the events: the newest of each log, of the pulses, and what monitors have counted.
 
 use evforge_messages::hs01::Counts;
 use evforge_messages::{Array, Da00, Message, Pu00, f142, f144};

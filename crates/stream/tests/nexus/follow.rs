@@ -213,7 +213,7 @@ fn banks_are_panels_and_monitors_have_pictures() {
     drop((entry, monitor));
     let (mut rows, _, faults) = followed(&path);
     rows.sort_unstable();
-    // The bank with the smaller numbers is the lower one; the monitor follows.
+    // The bank with the smaller numbers is the first panel; the monitor follows.
     assert_eq!(rows, [row(0, 1, 1), row(0, 1, 7), row(0, 2, 6), row(0, 2, 12), row(0, 3, 13), row(0, 4, 13)]);
     assert!(faults.is_empty(), "{faults:?}");
 }

@@ -1,4 +1,4 @@
-//! What a file says of itself, beside its events: how its pixels are numbered above all.
+//! What a file says of itself, apart from its events: how its pixels are numbered above all.
 
 use hdf5_metno::types::{VarLenAscii, VarLenUnicode};
 use hdf5_metno::{Dataset, File, Group};

@@ -77,7 +77,7 @@ pub fn place_pixels(
             let (geometry, rules) = by_numbers(content)?;
             let said = match content.detectors.as_slice() {
                 [one] => format!("by {}/detector_number, {:?}", one.path, one.shape),
-                several => format!("by detector_number of {} detectors, one above the other", several.len()),
+                several => format!("by detector_number of {} detectors, side by side", several.len()),
             };
             (geometry, Vec::new(), rules, said)
         }
@@ -171,7 +171,7 @@ fn sides(detector: &DetectorIds) -> [usize; 4] {
     }
 }
 
-/// The side of the smallest square with so many pixels.
+/// The side of the smallest square that has room for this number of pixels.
 fn side_of(pixels: u64) -> u64 {
     let side = pixels.isqrt();
     (side + u64::from(side * side < pixels)).max(1)
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn detectors_are_panels_one_above_the_other_each_with_its_own_numbers() {
+    fn detectors_are_panels_side_by_side_each_with_its_own_numbers() {
         let content = FileContent {
             detectors: vec![detector("a", &[2, 3], 100), detector("b", &[1, 2], 100)],
             groups: vec![group("a"), group("b")],
