@@ -44,7 +44,8 @@ export class Model {
     this.statusAt = performance.now();
     this.arrivals.push(this.statusAt);
     while (this.arrivals.length > 1 && this.arrivals[0] < this.statusAt - 3000) this.arrivals.shift();
-    if (frame) {
+    // Number 0 is what a browser has that has said nothing yet: not what this page wants to see.
+    if (frame && status.wanted > 0) {
       this.frame = frame;
       this.frameOf = status.wanted;
       this.pictures += 1;
