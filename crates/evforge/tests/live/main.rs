@@ -18,4 +18,6 @@ mod train;
 mod train_layers;
 mod train_page;
 mod train_receive;
+mod view_asked;
 mod view_file;
+mod viewed_file;

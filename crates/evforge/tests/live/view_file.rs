@@ -2,42 +2,10 @@
 
 use crate::common::{PROGRAM, evforge, send_signal, wait_until, workspace};
 use crate::page_json::ask;
+use crate::viewed_file::ViewedFile;
 use serde_json::Value;
-use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
-
-/// A page of a file; killed when it is dropped.
-struct ViewedFile {
-    child: Child,
-    page: String,
-}
-
-impl Drop for ViewedFile {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-impl ViewedFile {
-    fn start(file: &Path, further: &[&str]) -> Self {
-        let mut child = Command::new(PROGRAM)
-            .args(["view", "--view", "127.0.0.1:0"])
-            .arg(file)
-            .args(further)
-            .env_remove("EVFORGE_VIEW")
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("the program starts");
-        let mut lines = BufReader::new(child.stderr.take().expect("piped")).lines().map_while(Result::ok);
-        let page =
-            lines.find_map(|line| line.split_once("live view at http://").map(|(_, page)| page.to_owned()));
-        std::thread::spawn(move || lines.for_each(drop));
-        Self { child, page: page.expect("the program says where its page is") }
-    }
-}
+use std::process::Command;
 
 /// Pixels of the events of a run, counted from 0.
 fn pixels(csv: &Path) -> Vec<usize> {
@@ -62,9 +30,7 @@ fn a_file_is_shown_as_the_events_of_its_run_are() {
         assert!(pixels.len() > 1000, "{detector}: {}", pixels.len());
         let report = path("view.json");
         let viewed = ViewedFile::start(&file, &["--overwrite", "--report", &text(&report)]);
-        wait_until("the file is shown", || {
-            ask(&viewed.page, "/api/state.json")["feed"]["text"] == "Ended: the file is complete"
-        });
+        viewed.until_complete();
         let state = ask(&viewed.page, "/api/state.json");
         assert_eq!((&state["events"], &state["ledger"]["unaccounted"]), (&pixels.len().into(), &0.into()));
         // Columns, rows and the places of a pixel in them: across, up.
@@ -86,7 +52,7 @@ fn a_file_is_shown_as_the_events_of_its_run_are() {
                 picture["counts"].as_array().expect("counts").iter().filter_map(Value::as_u64).collect();
             assert!(counts == expected, "{detector}, {name}: the picture is not that of the events");
         }
-        send_signal(viewed.child.id(), "INT");
+        send_signal(viewed.id(), "INT");
         wait_until("the report is written", || report.exists());
         let report: Value = serde_json::from_slice(&std::fs::read(&report).expect("a report")).expect("JSON");
         assert_eq!(
