@@ -84,6 +84,19 @@ await withPage(depth, async (page, address) => {
   await until(page, (s) => s?.pictures >= 1, "a picture after the reload");
   check((await image(page)).name === "yz", "the choice survives a reload");
   check((await page.inputValue("#picture")) === "yz", "and the control shows it");
+
+  // A section: of the 24 columns that yz adds up, one.
+  await page.locator("#layer").fill("4");
+  // What is dragged is asked for ten times a second.
+  await page.waitForTimeout(300);
+  await untilHead(page, () => true, "one column");
+  const section = total(await image(page));
+  const served = await (await fetch(`http://${address}/api/image.json?picture=yz&layers=3,4`)).json();
+  check(section > 0 && section <= served.events && section >= 0.7 * served.events, `a section has its events: ${section} of ${served.events}`);
+  check((await page.textContent("#layer-said")) === "column 3" && page.url().includes("layer=3"), "the slider says which, and the address");
+  await page.locator("#layer").fill("0");
+  await page.waitForTimeout(300);
+  await untilHead(page, () => true, "all columns again");
   const listed = await (await fetch(`http://${address}/api/pictures.json`)).json();
   check(new Set(listed.map(({ sum }) => sum)).size === 1, `/api has one sum: ${listed.map(({ sum }) => sum)}`);
 

@@ -250,7 +250,8 @@ export class Heatmap {
     context.textBaseline = "alphabetic";
     const { x, y } = source.sums.block;
     const mean = x * y > 1 ? ` (mean of ${x} × ${y} pixels)` : "";
-    context.fillText(`${this.countsLabel}${mean}`, 0, 0);
+    // In a low picture the letters are narrower: none is cut off.
+    context.fillText(`${this.countsLabel}${mean}`, 0, 0, layout.plot.height + 40);
     context.restore();
   }
 }

@@ -5,7 +5,7 @@ import { area, cellAt, pixelsOf, type Block, type Part } from "./cells";
 import { mapNames, type MapName } from "./colours";
 import { Heatmap } from "./heatmap";
 import { ImageTools, type Tool } from "./image_tools";
-import { chosenPlan, isNumber, withBins } from "./looker";
+import { chosenPlan, isNumber, layerOf, withBins } from "./looker";
 import type { Looked } from "./looked";
 import type { Model } from "./model";
 import { grouped, scaled } from "./numbers";
@@ -165,6 +165,8 @@ export class ImagePanel {
   /** "sum of 16 layers", for pictures of a detector with depth. */
   private summed(plan: PicturePlan): string | null {
     const { nz = 1 } = this.model.hello?.geometry ?? {};
+    const layer = layerOf(plan, this.view.looked);
+    if (layer !== null) return `${axisBeyond(plan)} ${layer}`;
     return nz > 1 && !plan.is_monitor ? plan.title.replace(/^\w+, /, "").replace(/, panels.*/, "") : null;
   }
 
@@ -184,6 +186,7 @@ export class ImagePanel {
     const { looked } = this.view;
     const { hello } = this.model;
     setField(this.choice, (hello && chosenPlan(hello, looked.picture)?.name) ?? "");
+    this.showLayer();
     setField(element<HTMLSelectElement>("map"), looked.map);
     setField(element<HTMLSelectElement>("vetoed"), looked.vetoed);
     setField(element<HTMLSelectElement>("top"), looked.top.kind);
@@ -193,9 +196,27 @@ export class ImagePanel {
     press("logarithmic", this.isLogarithmic());
   }
 
+  /** The slider of layers: all of them at its left end. */
+  private showLayer(): void {
+    const { hello } = this.model;
+    const chosen = hello && chosenPlan(hello, this.view.looked.picture);
+    const has = hello !== null && hello.selections && chosen !== null && chosen.depth > 1;
+    element("layer-choice").hidden = !has;
+    if (!has) return;
+    const layer = layerOf(chosen, this.view.looked);
+    const slider = element<HTMLInputElement>("layer");
+    slider.max = String(chosen.depth);
+    setField(slider, String(layer === null ? 0 : layer + 1));
+    const text = layer === null ? `all ${axisBeyond(chosen)}s` : `${axisBeyond(chosen)} ${layer}`;
+    write("layer-said", text);
+    slider.setAttribute("aria-valuetext", text);
+  }
+
   private listen(): void {
     const { view } = this;
-    this.choice.onchange = () => view.change({ picture: this.choice.value, part: null });
+    this.choice.onchange = () => view.change({ picture: this.choice.value, part: null, layer: null });
+    const slider = element<HTMLInputElement>("layer");
+    slider.oninput = () => view.change({ layer: slider.value === "0" ? null : Number(slider.value) - 1 });
     const map = element<HTMLSelectElement>("map");
     map.replaceChildren(...mapNames.map((name) => option(name, name)));
     map.onchange = () => view.change({ map: map.value as MapName });
@@ -288,6 +309,11 @@ export class ImagePanel {
     if (compared) parts.push(`reference ${scaled(Number(compared[at].toPrecision(3)))}${shown.unit} per pixel`);
     return parts.join("  ·  ");
   }
+}
+
+/** What a step along the axis is called that a picture does not show. */
+function axisBeyond({ plane }: PicturePlan): string {
+  return plane === "xy" ? "layer" : plane === "xz" ? "row" : "column";
 }
 
 /** "x 12", "x 12 to 13", and where that is if it is known: "x 12 (−20.4 mm)". */

@@ -27,6 +27,8 @@ export interface Looked {
   part: Part | null;
   /** Events with from <= time of flight < to, in nanoseconds; null for all. */
   slice: [number, number] | null;
+  /** The layer that a picture of a detector with depth shows (along the axis that it does not have); null for the sum of all. */
+  layer: number | null;
   window: Span;
   regions: Region[];
   /** Bins of the spectra; null for those of the server. */
@@ -52,6 +54,7 @@ export const nothingChosen: Looked = {
   picture: null,
   part: null,
   slice: null,
+  layer: null,
   window: { kind: "all" },
   regions: [],
   bins: null,

@@ -16,7 +16,7 @@ const [between, within] = ["|", ";"];
 
 /** What else an address says is somebody else's, and stays in it. */
 const keys = [
-  "picture", "part", "slice", "window", "regions", "bins", "vetoed", "per", "corrected", "compare",
+  "picture", "part", "slice", "layer", "window", "regions", "bins", "vetoed", "per", "corrected", "compare",
   "log", "map", "top", "unit", "path", "angle", "spectrum", "tof",
 ] as const;
 
@@ -29,6 +29,7 @@ export function toAddress(looked: Looked, hash: string): string {
     picture: looked.picture,
     part: part && `${part.x0},${part.y0},${part.x1},${part.y1}`,
     slice: slice && slice.join(),
+    layer: looked.layer,
     window: window.kind === "all" ? null : window.kind === "since" ? `since:${window.ms}` : `last:${window.seconds}`,
     regions: regions.length > 0 ? regions.map(regionText).join(between) : null,
     bins: looked.bins,
@@ -62,6 +63,8 @@ export function fromAddress(hash: string): Looked {
   if (slice && slice[0] < slice[1] && slice[0] >= 0) looked.slice = [Math.round(slice[0]), Math.round(slice[1])];
   const zoom = numbers(get("tof"), 2);
   if (zoom && zoom[0] < zoom[1]) looked.zoom = [zoom[0], zoom[1]];
+  const layer = get("layer");
+  if (layer !== null && /^\d{1,6}$/.test(layer)) looked.layer = Number(layer);
   looked.window = spanOf(get("window"));
   const bins = Number(get("bins"));
   if (bins >= 1 && Number.isInteger(bins)) looked.bins = bins;

@@ -37,6 +37,11 @@ export function withBins(plan: PicturePlan, hello: Hello, bins: Bins | null): Pi
   return { ...plan, across };
 }
 
+/** The layer that is shown of a picture; null for all of them. */
+export function layerOf(plan: PicturePlan, { layer }: Looked): number | null {
+  return layer !== null && plan.depth > 1 && layer < plan.depth ? layer : null;
+}
+
 /** What is asked for. */
 export function lookFor(hello: Hello, looked: Looked, points: [number, number]): Look | null {
   const bins = binsFor(hello, looked.bins);
@@ -52,6 +57,8 @@ export function lookFor(hello: Hello, looked: Looked, points: [number, number]):
   if (part && part.x1 <= plan.across.pixels && part.y1 <= plan.up.pixels) look.part = [part.x0, part.y0, part.x1, part.y1];
   if (!hello.selections) return look;
   if (looked.slice) look.slice_ns = looked.slice;
+  const layer = layerOf(plan, looked);
+  if (layer !== null) look.layers = [layer, layer + 1];
   if (looked.window.kind !== "all") look.window = looked.window;
   if (bins) look.bins = bins;
   if (looked.vetoed !== "all") look.vetoed = looked.vetoed;

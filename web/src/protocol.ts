@@ -78,6 +78,8 @@ export interface PicturePlan {
   is_monitor: boolean;
   /** True if its axis to the right is time of flight, in the bins of the look. */
   is_map: boolean;
+  /** Pixels along the axis that it does not show, whose counts are added up. */
+  depth: number;
   /** How many panels stand side by side. */
   panels: number;
   across: Axis;
@@ -247,6 +249,8 @@ export interface Look {
   part?: [number, number, number, number];
   points: [number, number];
   slice_ns?: [number, number];
+  /** From, to: along the axis that the picture does not show. */
+  layers?: [number, number];
   window?: Span;
   bins?: Bins;
   vetoed?: "accepted" | "vetoed";

@@ -34,6 +34,8 @@ pub struct PicturePlan {
     pub across: Axis,
     /// The axis upwards.
     pub up: Axis,
+    /// Pixels along the axis that it does not show, whose counts are added up: 1 where there is nothing to add.
+    pub depth: u32,
     /// Whether it is of a beam monitor.
     pub is_monitor: bool,
     /// Whether it is a map of an axis against time of flight.
@@ -124,6 +126,7 @@ impl PictureSet {
                 panels: geometry.panels(),
                 across: Axis::new(right, nx, geometry.panels(), pitch[right]),
                 up: Axis::new(upwards, ny, 1, pitch[upwards]),
+                depth: [geometry.nx(), geometry.ny(), geometry.nz()][along],
                 is_monitor: false,
                 is_map: false,
                 is_first: index == 0,
@@ -144,6 +147,7 @@ impl PictureSet {
             panels: 1,
             across: Axis::new(0, monitor.nx, 1, None),
             up: Axis::new(1, monitor.ny, 1, None),
+            depth: 1,
             is_monitor: true,
             is_map: false,
             is_first: true,
@@ -231,6 +235,7 @@ impl PictureSet {
             panels: 1,
             across: Axis::of_time(bins),
             up: Axis::new(axis, rows, 1, None),
+            depth: 1,
             is_map: true,
             is_first: true,
             ..detector.clone()

@@ -10,11 +10,18 @@ impl PictureSet {
     /// For each pixel, pixel 1 first, its place in the counts of the picture `which` (row by row from the bottom), or
     /// [`NOWHERE`]. Several pixels have one place where a picture is a sum along an axis.
     pub fn places(&self, which: usize) -> Vec<u32> {
+        self.places_within(which, [0, u32::MAX])
+    }
+
+    /// The same of a section: only pixels from `from` to below `to` along the axis that the picture does not show have a place.
+    pub fn places_within(&self, which: usize, [from, to]: [u32; 2]) -> Vec<u32> {
         let Some(plan) = self.plans().get(which) else { return Vec::new() };
         let columns = plan.across.pixels;
+        let [.., along] = plan.plane.axes();
         self.table(which, |geometry, at| {
             let [column, row] = plan.plane.place(geometry, at);
-            row * columns + column
+            let is_within = (from..to).contains(&[at.x, at.y, at.z][along]);
+            if is_within { row * columns + column } else { NOWHERE }
         })
     }
 
@@ -66,6 +73,11 @@ mod tests {
                 (0..geometry.pixel_count()).map(|at| u64::from(at.wrapping_mul(seed) >> 28)).collect();
             let mut projected = set.images();
             set.add(&mut projected, counts.iter().copied());
+            let sections: Vec<Vec<u32>> = (0..nz).map(|layer| set.places_within(0, [layer, layer + 1])).collect();
+            for (pixel, &place) in set.places(0).iter().enumerate() {
+                let seen: Vec<u32> = sections.iter().map(|section| section[pixel]).filter(|&at| at != NOWHERE).collect();
+                prop_assert_eq!(seen, [place]);
+            }
             for (which, image) in projected.iter().enumerate() {
                 let mut counted = vec![0; image.counts.len()];
                 for (&place, &count) in set.places(which).iter().zip(&counts) {

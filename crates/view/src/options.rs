@@ -51,6 +51,10 @@ pub struct ViewOptions {
     pub event_memory: usize,
     /// Names of the vetoes of the run, in the order of their bits. Default: none.
     pub vetoes: Vec<String>,
+    /// Way of the neutrons from the moderator to the middle of the detector in metres, above 0 and up to 10 000. Default: not known.
+    pub flight_path_m: Option<f64>,
+    /// Angle between the beam and the way to the middle of the detector in degrees, above 0 and up to 180. Default: not known.
+    pub scattering_angle_deg: Option<f64>,
     /// True where pictures are counted of events that the sink takes: else nobody can ask for regions, slices and windows. Default: true.
     pub counts_events: bool,
     /// Time between pictures, 50 ms to 10 s. Default: 200 ms.
@@ -104,6 +108,8 @@ impl ViewOptions {
             content: None,
             event_memory: EVENT_MEMORY,
             vetoes: Vec::new(),
+            flight_path_m: None,
+            scattering_angle_deg: None,
             counts_events: true,
             picture_interval: Duration::from_millis(200),
             window: 3,
@@ -155,6 +161,18 @@ impl ViewOptions {
                 format!("{} bytes", self.event_memory),
                 format!("{memory:?} bytes"),
             );
+        }
+        for (option, found, most, unit) in [
+            ("flight path", self.flight_path_m, 1e4, "m"),
+            ("scattering angle", self.scattering_angle_deg, 180.0, "degrees"),
+        ] {
+            if let Some(found) = found.filter(|found| !(f64::MIN_POSITIVE..=most).contains(found)) {
+                return refuse(
+                    option,
+                    format!("{found} {unit}"),
+                    format!("above 0 and at most {most} {unit}"),
+                );
+            }
         }
         let interval = Duration::from_millis(50)..=Duration::from_secs(10);
         if !interval.contains(&self.picture_interval) {
@@ -212,6 +230,8 @@ mod tests {
             let text = message(ViewOptions { host_names: vec!["fine".into(), name.into()], ..good.clone() });
             assert!(text.contains(name) && text.contains("without a port"), "{text}");
         }
+        let text = message(ViewOptions { flight_path_m: Some(0.0), ..good.clone() });
+        assert_eq!(text, "the live view's flight path is 0 m; it must be above 0 and at most 10000 m");
         let huge = LogicalGeometry::flat(1 << 13, 1 << 13).unwrap();
         assert!(message(ViewOptions { geometry: huge, ..good }).contains("67108864 pixels"));
     }

@@ -70,6 +70,12 @@ json_object! {
         pub limits: Limits,
         /// Names of the vetoes of the run.
         pub vetoes: Vec<String>,
+        /// Way of the neutrons from the moderator to the middle of the detector in metres; absent if it is not known.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub flight_path_m: Option<f64>,
+        /// Angle between the beam and the way to the middle of the detector in degrees; absent if it is not known.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub two_theta_deg: Option<f64>,
         /// Milliseconds between pictures.
         pub interval_ms: u64,
         /// Updates that may be unacknowledged.
@@ -135,6 +141,8 @@ json_object! {
         pub plane: &'static str,
         /// True for pictures of a beam monitor.
         pub is_monitor: bool,
+        /// Pixels along the axis that it does not show, whose counts are added up: 1 where there is nothing to add.
+        pub depth: u32,
         /// True for a map: time of flight to the right (as many pixels as the look has bins), an axis of the detector upwards.
         pub is_map: bool,
         /// How many panels stand side by side.
@@ -153,6 +161,7 @@ impl PictureState {
             title: plan.title.clone(),
             plane: plan.plane.name(),
             is_monitor: plan.is_monitor,
+            depth: plan.depth,
             is_map: plan.is_map,
             panels: plan.panels,
             across: plan.across.clone(),

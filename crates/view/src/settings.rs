@@ -7,7 +7,7 @@ use crate::options::{EVENT_MEMORY, ViewOptions};
 use crate::sink::ViewCounters;
 use evforge_core::counter::{CounterInfo, CounterSet};
 use evforge_core::output::Output;
-use evforge_core::quantity::{ByteSize, TimeSpan};
+use evforge_core::quantity::{Angle, ByteSize, Length, TimeSpan};
 use evforge_outputs::{OutputContext, OutputPlan, QueueSettings};
 use evforge_picture::PictureSet;
 use serde::Deserialize;
@@ -32,6 +32,12 @@ pub struct ViewSettings {
     /// Time between pictures, "50ms" to "10s". Default: 200 ms.
     #[serde(default)]
     pub interval: Option<TimeSpan>,
+    /// Way of the neutrons from the moderator to the middle of the detector: "36.5m". The page has wavelengths and energies with it.
+    #[serde(default)]
+    pub flight_path: Option<Length>,
+    /// Angle between the beam and the way to the middle of the detector: "90deg". The page has d-spacings with it.
+    #[serde(default)]
+    pub scattering_angle: Option<Angle>,
 }
 
 impl ViewSettings {
@@ -70,6 +76,8 @@ impl OutputPlan for ViewSettings {
             address: self.address,
             event_memory: self.event_memory(),
             vetoes: context.vetoes.clone(),
+            flight_path_m: self.flight_path.map(|length| length.metres),
+            scattering_angle_deg: self.scattering_angle.map(|angle| angle.degrees),
             host_names: self.host_names,
             monitor: context.monitor.clone(),
             advice: context.advice.clone(),

@@ -119,7 +119,7 @@ impl Shared {
     /// One picture now: that of all events since the start.
     pub(crate) fn image(&self, picture: usize) -> Image {
         let [nx, ny] = self.pictured.size(picture, 0);
-        let places = self.pictured.places(picture);
+        let places = self.pictured.places(picture, None);
         let mut counts = vec![0; nx as usize * ny as usize];
         for stream in self.streams() {
             for (&place, count) in places.iter().zip(stream.pixels()) {
@@ -280,6 +280,8 @@ impl Shared {
             selections: self.pictured.has_events(),
             limits: Limits::OF_LOOKS,
             vetoes: options.vetoes.clone(),
+            flight_path_m: options.flight_path_m,
+            two_theta_deg: options.scattering_angle_deg,
             interval_ms: options.picture_interval.as_millis() as u64,
             window: options.window,
             monitor: options.monitor.is_some(),

@@ -28,6 +28,12 @@ const SLICE: Parameter = Parameter {
     range: "`from,to`",
     default: "all",
 };
+const LAYERS: Parameter = Parameter {
+    name: "layers",
+    meaning: "only pixels from the first to below the second number along the axis that the picture does not show: layers of xy, rows of xz, columns of yz",
+    range: "`from,to`, at most the `depth` of the picture",
+    default: "all",
+};
 const WINDOW: Parameter = Parameter {
     name: "window",
     meaning: "only events of this time: all, those of the last seconds, or those since a moment in milliseconds since the Unix epoch",
@@ -59,8 +65,8 @@ const LOOK: Parameter = Parameter {
     default: "the first picture of everything",
 };
 
-const OF_IMAGE: Option<&[Parameter]> = Some(&[PICTURE, PART, POINTS, SLICE, WINDOW, VETOED, BINS]);
-const OF_SPECTRUM: Option<&[Parameter]> = Some(&[PICTURE, SLICE, WINDOW, VETOED, BINS, REGION]);
+const OF_IMAGE: Option<&[Parameter]> = Some(&[PICTURE, PART, POINTS, SLICE, LAYERS, WINDOW, VETOED, BINS]);
+const OF_SPECTRUM: Option<&[Parameter]> = Some(&[PICTURE, SLICE, LAYERS, WINDOW, VETOED, BINS, REGION]);
 
 const UNKNOWN: Answer = Answer::words(404, "no picture has this name; the answer lists those there are");
 const WRONG: Answer =

@@ -19,6 +19,7 @@ pub(crate) fn look(asked: &Uri, pictured: &Pictured) -> Result<Look, String> {
             "picture" => wanted.picture = value.into_owned(),
             "part" => wanted.part = Some(numbers("part", &value, ',')?),
             "points" => wanted.points = Some(numbers("points", &value, ',')?),
+            "layers" => wanted.layers = Some(numbers("layers", &value, ',')?),
             "slice_ns" => wanted.slice_ns = Some(numbers("slice_ns", &value, ',')?),
             "vetoed" => wanted.vetoed = Some(value.into_owned()),
             "window" => wanted.window = Some(window(&value)?),

@@ -84,6 +84,7 @@ enum Turn {
 /// Whether the counts of a picture without a cut are the same: nothing is selected.
 pub(crate) fn image_is_of_everything(selection: &Selection, pictured: &Pictured) -> bool {
     selection.slice_ns.is_none()
+        && selection.layers.is_none()
         && selection.window == Window::All
         && selection.vetoed == ByVeto::All
         && !pictured.is_map(selection.picture)
@@ -95,7 +96,8 @@ pub(crate) fn bytes(selection: &Selection, pictured: &Pictured) -> usize {
     let pixels = nx as usize * ny as usize;
     let image = if image_is_of_everything(selection, pictured) { 0 } else { 8 * pixels };
     let masks = if selection.regions.is_empty() { 0 } else { 2 * pixels };
-    image + masks + 8 * (1 + selection.regions.len()) * selection.bins.count as usize
+    let places = if selection.layers.is_none() { 0 } else { 4 * pictured.set().pixel_count() };
+    image + masks + places + 8 * (1 + selection.regions.len()) * selection.bins.count as usize
 }
 
 impl Cut {
@@ -130,7 +132,7 @@ impl Cut {
             width_ns: selection.bins.width_ns,
             bins,
             is_map: pictured.is_map(selection.picture),
-            places: pictured.places(selection.picture),
+            places: pictured.places(selection.picture, selection.layers),
             masks,
             monitors,
             counts_image,

@@ -51,6 +51,7 @@ pub(crate) struct Selection {
     /// Number of the picture in the greeting.
     pub(crate) picture: usize,
     pub(crate) slice_ns: Option<[u32; 2]>,
+    pub(crate) layers: Option<[u32; 2]>,
     pub(crate) window: Window,
     pub(crate) bins: TimeBins,
     pub(crate) vetoed: ByVeto,
@@ -72,7 +73,8 @@ impl Look {
     /// # Errors
     /// With what is wrong, where, and what would be right.
     pub(crate) fn new(wanted: LookWanted, pictured: &Pictured) -> Result<Self, String> {
-        let LookWanted { picture: name, part, points, slice_ns, window, bins, vetoed, regions } = wanted;
+        let LookWanted { picture: name, part, points, slice_ns, layers, window, bins, vetoed, regions } =
+            wanted;
         let Some(picture) = pictured.find(&name) else {
             return Err(format!(
                 "picture: there is none called {name:?}; there are: {}",
@@ -80,6 +82,7 @@ impl Look {
             ));
         };
         let is_selected = slice_ns.is_some()
+            || layers.is_some()
             || window.is_some()
             || bins.is_some()
             || vetoed.is_some()
@@ -107,6 +110,12 @@ impl Look {
         if let Some([from, to]) = slice_ns.filter(|[from, to]| from >= to) {
             return Err(format!("slice_ns: found {from} to {to}, expected a first number below the second"));
         }
+        let depth = pictured.plan(picture, bins.count).map_or(1, |plan| plan.depth);
+        if let Some([from, to]) = layers.filter(|&[from, to]| from >= to || to > depth) {
+            return Err(format!(
+                "layers: found {from} to {to}, expected a first number below the second, and that at most {depth}"
+            ));
+        }
         let window = window.map_or(Ok(Window::All), checked_window)?;
         let vetoed = match vetoed.as_deref() {
             None | Some("all") => ByVeto::All,
@@ -127,7 +136,7 @@ impl Look {
             }
             checked.push(region);
         }
-        let selection = Selection { picture, slice_ns, window, bins, vetoed, regions: checked };
+        let selection = Selection { picture, slice_ns, layers, window, bins, vetoed, regions: checked };
         Ok(Self { selection, part, points })
     }
 }

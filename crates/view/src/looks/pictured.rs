@@ -93,8 +93,11 @@ impl Pictured {
         }
     }
 
-    /// Where each pixel is in a picture, pixel 1 first; in a map, its row.
-    pub(crate) fn places(&self, picture: usize) -> Arc<[u32]> {
+    /// Where each pixel is in a picture, pixel 1 first; in a map, its row. Those of a section are made each time, and belong to who asks.
+    pub(crate) fn places(&self, picture: usize, layers: Option<[u32; 2]>) -> Arc<[u32]> {
+        if let Some(layers) = layers {
+            return self.set.places_within(picture, layers).into();
+        }
         let mut places = lock(&self.places);
         let table = places.entry(picture).or_insert_with(|| match self.map(picture) {
             Some(&(axis, _)) => self.set.places_along(0, axis).0.into(),

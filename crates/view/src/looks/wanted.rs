@@ -22,6 +22,10 @@ json_object! {
         /// Default: all.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub(crate) slice_ns: Option<[u32; 2]>,
+        /// Only pixels from the first to below the second number along the axis that the picture does not show: layers of xy, rows of
+        /// xz, columns of yz. Default: all.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub(crate) layers: Option<[u32; 2]>,
         /// Which time. Default: since the start.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub(crate) window: Option<WindowWanted>,

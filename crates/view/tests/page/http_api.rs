@@ -364,7 +364,7 @@ fn what_every_path_may_answer_is_answered() {
         (unknown.status, unknown.text()),
         (
             400,
-            "/api/image.json has no parameter \"pictrue\"; it has: picture, part, points, slice_ns, window, vetoed, bins\n"
+            "/api/image.json has no parameter \"pictrue\"; it has: picture, part, points, slice_ns, layers, window, vetoed, bins\n"
         )
     );
     let unknown = ask("GET", address, "/api/state.json?x", &host, "");

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 use crate::common::{Browser, feed, options, start};
+use evforge_core::geometry::LogicalGeometry;
 use evforge_core::output::Output;
 use evforge_view::look_frame::LookFrame;
 use evforge_view::{LiveSink, ViewOptions};
@@ -215,4 +216,35 @@ async fn several_looks_come_each_with_its_place_and_only_when_they_change() {
     settle(&mut sink).await;
     let counted = browser.update_until(|_, frame| frame.is_some_and(|frame| frame.head.events == 3)).await;
     assert!(!counted["frames"].as_array().unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn a_section_of_a_detector_with_depth_has_one_layer() {
+    let geometry = LogicalGeometry::new(3, 2, 4, 1).unwrap();
+    let (view, mut sink) = start(ViewOptions { geometry, ..options(1, 1) });
+    let mut browser = Browser::open(view.address()).await;
+    // So many events in a pixel as its number.
+    let events: Vec<(u64, u32)> =
+        (1..=24_u32).flat_map(|pixel| (0..pixel).map(move |n| (u64::from(n), pixel))).collect();
+    feed(&mut sink, &events);
+    settle(&mut sink).await;
+    let depths: Vec<_> =
+        browser.hello["pictures"].as_array().unwrap()[..3].iter().map(|plan| plan["depth"].clone()).collect();
+    assert_eq!(depths, [4, 2, 3]);
+    let pixel = |x: u64, y: u64, z: u64| 1 + x + 3 * y + 6 * z;
+    let xy =
+        look(&mut browser, json!({"picture": "xy", "layers": [2, 3]}), |frame| frame.head.events > 0).await;
+    let expected: Vec<u64> = (0..2).flat_map(|y| (0..3).map(move |x| pixel(x, y, 2))).collect();
+    assert_eq!(xy.image.counts, expected);
+    let yz =
+        look(&mut browser, json!({"picture": "yz", "layers": [0, 2]}), |frame| frame.head.events > 0).await;
+    let expected: Vec<u64> =
+        (0..4).flat_map(|z| (0..2).map(move |y| pixel(0, y, z) + pixel(1, y, z))).collect();
+    assert_eq!((yz.image.counts, yz.head.events), (expected.clone(), expected.iter().sum()));
+    for layers in [[1, 1], [0, 5]] {
+        browser
+            .say(json!({"type": "looks", "looks": [{"picture": "xy", "layers": layers}]}).to_string())
+            .await;
+        assert!(browser.refusal().await.contains("that at most 4"));
+    }
 }
