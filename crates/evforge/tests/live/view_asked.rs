@@ -93,12 +93,11 @@ fn the_tilt_of_a_multi_grid_is_in_its_picture() {
     };
     let (upright, tilted) = (layers("0.0"), layers("2.0"));
     // The share of a layer that lies in the shadow grows in proportion to its depth; a fit through the front, weighted by counts.
-    let shadow = |layer: usize| 1.0 - tilted[layer] / upright[layer];
     let (mut above, mut below) = (0.0, 0.0);
-    for layer in 0..upright.len() {
+    for (layer, (&all, &seen)) in upright.iter().zip(&tilted).enumerate() {
         let depth = layer as f64 + 0.5;
-        above += upright[layer] * depth * shadow(layer);
-        below += upright[layer] * depth * depth;
+        above += all * depth * (1.0 - seen / all);
+        below += all * depth * depth;
     }
     let found = (above / below * 23.5 / 9.5).atan().to_degrees();
     assert!((found - 2.0).abs() < 0.3, "found {found:.2} degrees in {upright:?} and {tilted:?}");
