@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 /// Most different looks at a time.
 const MOST_LOOKS: usize = 128;
-/// Most bytes that the counts of all selections take.
+/// Most bytes that the counts of all selections and the frames of all looks take.
 pub(crate) const MOST_BYTES: usize = 256 << 20;
 /// How long the counts of a look are kept after the last browser that had it has left: a page that is loaded again finds them.
 const KEPT: Duration = Duration::from_secs(60);
@@ -37,7 +37,10 @@ struct State {
 struct Entry {
     look: Arc<Look>,
     selection: Key,
+    /// Of the counts of its selection.
     bytes: usize,
+    /// Of its frame.
+    frame_bytes: usize,
     wanted_by: usize,
     /// When nobody wanted it any more.
     left: Option<Instant>,
@@ -91,12 +94,13 @@ impl Board {
         let mut state = lock(&self.state);
         if !state.looks.contains_key(&key) {
             let selection = key_of(&look.selection);
-            let bytes = cut::bytes(&look.selection, pictured);
+            let (bytes, frame_bytes) = (cut::bytes(&look.selection, pictured), look.frame_bytes());
             let has_room = |state: &State| {
                 let mut known = HashSet::from([&selection]);
                 let others = state.looks.values().filter(|entry| known.insert(&entry.selection));
-                state.looks.len() < MOST_LOOKS
-                    && others.map(|entry| entry.bytes).sum::<usize>() + bytes <= MOST_BYTES
+                let counts = others.map(|entry| entry.bytes).sum::<usize>() + bytes;
+                let frames = state.looks.values().map(|entry| entry.frame_bytes).sum::<usize>() + frame_bytes;
+                state.looks.len() < MOST_LOOKS && counts + frames <= MOST_BYTES
             };
             if !has_room(&state) {
                 state.looks.retain(|_, entry| entry.left.is_none());
@@ -109,7 +113,8 @@ impl Board {
                     MOST_BYTES >> 20
                 ));
             }
-            let entry = Entry { look: Arc::new(look), selection, bytes, wanted_by: 0, left: None };
+            let entry =
+                Entry { look: Arc::new(look), selection, bytes, frame_bytes, wanted_by: 0, left: None };
             state.looks.insert(Arc::clone(&key), entry);
             state.is_urgent = true;
             self.changed.notify_all();
@@ -150,5 +155,57 @@ impl Board {
             state = self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
         }
         state.is_urgent = false;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::wanted::LookWanted;
+    use super::*;
+    use crate::spectrum::SpectrumBins;
+    use evforge_core::geometry::LogicalGeometry;
+    use evforge_core::pulse::PulseTrain;
+    use evforge_picture::PictureSet;
+
+    /// A slice of a detector of 2000 x 2000 pixels: counts of 32 MB, in a frame of less.
+    fn slice(pictured: &Pictured, to: u32) -> Look {
+        let wanted = LookWanted {
+            picture: "xy".into(),
+            slice_ns: Some([0, to]),
+            points: Some([500, 500]),
+            ..LookWanted::default()
+        };
+        Look::new(wanted, pictured).unwrap()
+    }
+
+    #[test]
+    fn looks_have_a_bounded_room_and_make_room_when_they_are_left() {
+        let geometry = LogicalGeometry::flat(2000, 2000).unwrap();
+        let bins = SpectrumBins::new(&PulseTrain::ess(), None);
+        let pictured = Pictured::new(PictureSet::of_geometry(&geometry), &geometry, bins, true);
+        let board = Arc::new(Board::default());
+        let mut tickets: Vec<Ticket> = Vec::new();
+        let refused = loop {
+            match board.want(slice(&pictured, 1 + tickets.len() as u32), &pictured) {
+                Ok(ticket) => tickets.push(ticket),
+                Err(refused) => break refused,
+            }
+        };
+        assert!(refused.contains("there is no room for it: 8 other looks are open"), "{refused}");
+        assert_eq!(tickets.len(), 8);
+        // An equal look needs no room, and ends with the last one who has it.
+        let again = board.want(slice(&pictured, 3), &pictured).unwrap();
+        assert_eq!(board.wanted().len(), 8);
+        drop(again);
+        assert_eq!(board.wanted().len(), 8);
+        // What is kept for who may come back goes when somebody needs the room.
+        tickets[0].is_kept = true;
+        tickets.remove(0);
+        assert_eq!(board.wanted().len(), 8);
+        tickets.push(board.want(slice(&pictured, 99), &pictured).unwrap());
+        assert_eq!(board.wanted().len(), 8);
+        // What is not kept goes at once.
+        tickets.clear();
+        assert!(board.wanted().is_empty());
     }
 }

@@ -141,6 +141,15 @@ impl Look {
     }
 }
 
+impl Look {
+    /// Bytes that its frame takes where no pixel and no bin has 2^32 counts.
+    pub(crate) fn frame_bytes(&self) -> usize {
+        let [x0, y0, x1, y1] = self.part;
+        let cells = (x1 - x0).min(self.points[0]) as usize * (y1 - y0).min(self.points[1]) as usize;
+        4 * (cells + (1 + self.selection.regions.len()) * self.selection.bins.count as usize)
+    }
+}
+
 fn checked_window(wanted: WindowWanted) -> Result<Window, String> {
     match (&*wanted.kind, wanted.ms, wanted.seconds) {
         ("all", None, None) => Ok(Window::All),
