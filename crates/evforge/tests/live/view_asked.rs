@@ -102,3 +102,55 @@ fn the_tilt_of_a_multi_grid_is_in_its_picture() {
     let found = (above / below * 23.5 / 9.5).atan().to_degrees();
     assert!((found - 2.0).abs() < 0.3, "found {found:.2} degrees in {upright:?} and {tilted:?}");
 }
+
+/// Figure 14 of the EFU paper: a sampled track of the Gd-GEM with the event on it. The neutron was where the last charge came from.
+#[test]
+fn sampled_tracks_lead_back_to_their_neutrons() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (capture, truth, monitor) = (path("run.pcapng"), path("truth.csv"), path("monitor.json"));
+    evforge(&["simulate", "gdgem", "--pulses", "14", "--output", &capture, "--truth", &truth]);
+    let config = workspace().join("configs/gdgem-srs.toml");
+    // The page has the same from /monitor.json.
+    evforge(&["run", "--config", config.to_str().unwrap(), &capture, "--monitor", &monitor, "--quiet"]);
+    let neutrons: Vec<[f64; 4]> = std::fs::read_to_string(truth)
+        .unwrap()
+        .lines()
+        .skip(1)
+        .map(|line| {
+            let cells: Vec<f64> = line.split(',').map(|cell| cell.parse().unwrap()).collect();
+            // Time, place, and the pixel of the truth.
+            [cells[1], cells[4], cells[5], cells[2]]
+        })
+        .collect();
+    let data: Value = serde_json::from_slice(&std::fs::read(monitor).unwrap()).unwrap();
+    let tracks = data["tracks"].as_array().unwrap();
+    assert!(tracks.len() >= 8, "{}", tracks.len());
+    let mut distances = [[0.0; 2]; 2];
+    let mut found = 0;
+    for track in tracks {
+        let time = track["time_ns"].as_f64().unwrap();
+        let apart = |neutron: &&[f64; 4]| (neutron[0] - time).abs() as u64;
+        let [_, x, y, pixel] = *neutrons.iter().min_by_key(apart).unwrap();
+        let event = track["pixel_id"].as_f64().unwrap() - 1.0;
+        let true_pixel = pixel - 1.0;
+        let is_near = |nx: f64| {
+            ((event % nx) - (true_pixel % nx)).abs() <= 3.0
+                && ((event / nx).floor() - (true_pixel / nx).floor()).abs() <= 3.0
+        };
+        found += u32::from(is_near(128.0));
+        for (plane, at) in [x, y].into_iter().enumerate() {
+            let of_plane = |hit: &&Value| hit["plane"].as_u64() == Some(plane as u64);
+            let by_time = |hit: &&Value| hit["time_ns"].as_u64();
+            let hits = || track["hits"].as_array().unwrap().iter().filter(of_plane);
+            let ends = [hits().min_by_key(by_time), hits().max_by_key(by_time)];
+            for (sum, hit) in distances[plane].iter_mut().zip(ends) {
+                *sum += (hit.unwrap()["strip"].as_f64().unwrap() + 0.5 - at).abs() / tracks.len() as f64;
+            }
+        }
+    }
+    assert!(f64::from(found) >= 0.8 * tracks.len() as f64, "{found} of {}", tracks.len());
+    for [first, last] in distances {
+        assert!(last < 4.0 && last < 0.8 * first, "the ends are {distances:?} strips away on average");
+    }
+}
