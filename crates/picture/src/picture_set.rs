@@ -42,8 +42,8 @@ pub struct PicturePlan {
     pub is_map: bool,
     /// Whether it is the first of its detector or monitor: the first ones together hold every event once.
     pub is_first: bool,
-    /// The part of which it is: the detector, or a monitor.
-    part: usize,
+    /// The part of the pixels of which it is: 0 for the detector, then beam monitors.
+    pub part: usize,
 }
 
 impl PicturePlan {

@@ -185,6 +185,11 @@ impl Accumulator {
         self.pixels.iter().map(|count| count.load(Relaxed))
     }
 
+    /// Events in these pixels, counted from 0.
+    pub(crate) fn events_in(&self, pixels: &Range<usize>) -> u64 {
+        self.pixels.get(pixels.clone()).unwrap_or_default().iter().map(|count| count.load(Relaxed)).sum()
+    }
+
     /// Counts per bin of a part; the one behind the last has the events that are in none.
     pub(crate) fn spectrum(&self, part: usize) -> impl Iterator<Item = u64> + '_ {
         self.spectra.iter().skip(part * self.bins).take(self.bins).map(|count| count.load(Relaxed))

@@ -72,7 +72,7 @@ pub enum FrameError {
 }
 
 /// Bytes that hold every one of `counts`.
-fn count_size(counts: &[u64]) -> u8 {
+pub(crate) fn count_size(counts: &[u64]) -> u8 {
     match counts.iter().max() {
         Some(0x1_0000_0000..) => 8,
         Some(0x1_0000..) => 4,
@@ -81,7 +81,7 @@ fn count_size(counts: &[u64]) -> u8 {
     }
 }
 
-fn put_counts(bytes: &mut BytesMut, counts: &[u64], size: u8) {
+pub(crate) fn put_counts(bytes: &mut BytesMut, counts: &[u64], size: u8) {
     match size {
         1 => bytes.extend(counts.iter().map(|&count| count as u8)),
         2 => counts.iter().for_each(|&count| bytes.put_u16_le(count as u16)),

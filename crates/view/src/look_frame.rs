@@ -19,7 +19,7 @@
 //!
 //! The decoder of the page is `web/src/frame.ts`.
 
-use crate::frame::{FrameError, MAGIC};
+use crate::frame::{FrameError, MAGIC, count_size, put_counts};
 use crate::json_object::json_object;
 use crate::spectrum::TimeBins;
 use bytes::{BufMut, Bytes, BytesMut};
@@ -109,24 +109,21 @@ pub struct LookFrame {
     pub region_spectra: Vec<Vec<u64>>,
 }
 
-/// What holds every one of `counts`.
-fn kind(counts: &[u64]) -> &'static str {
-    match counts.iter().max() {
-        Some(0x1_0000_0000..) => "f8",
-        Some(0x1_0000..) => "u4",
-        Some(0x100..) => "u2",
-        _ => "u1",
-    }
+/// What holds every one of `counts`, and how many bytes that are.
+fn kind(counts: &[u64]) -> (&'static str, u8) {
+    let size = count_size(counts);
+    let name = match size {
+        1 => "u1",
+        2 => "u2",
+        4 => "u4",
+        _ => "f8",
+    };
+    (name, size)
 }
 
-fn put(body: &mut BytesMut, counts: &[u64], kind: &str) {
+fn put(body: &mut BytesMut, counts: &[u64], size: u8) {
     body.put_bytes(0, body.len().next_multiple_of(8) - body.len());
-    match kind {
-        "u1" => body.extend(counts.iter().map(|&count| count as u8)),
-        "u2" => counts.iter().for_each(|&count| body.put_u16_le(count as u16)),
-        "u4" => counts.iter().for_each(|&count| body.put_u32_le(count as u32)),
-        _ => counts.iter().for_each(|&count| body.put_f64_le(count as f64)),
-    }
+    put_counts(body, counts, size);
 }
 
 impl LookFrame {
@@ -137,8 +134,8 @@ impl LookFrame {
             std::iter::once((kind(&self.spectrum), &self.spectrum)).chain(spectra).collect();
         let image = kind(&self.image.counts);
         let mut head = self.head.clone();
-        (head.spectrum, head.image) = (spectra[0].0.into(), image.into());
-        for (region, (kind, _)) in head.regions.iter_mut().zip(&spectra[1..]) {
+        (head.spectrum, head.image) = (spectra[0].0.0.into(), image.0.into());
+        for (region, ((kind, _), _)) in head.regions.iter_mut().zip(&spectra[1..]) {
             region.spectrum = (*kind).into();
         }
         // Plain numbers and texts: their JSON cannot fail.
@@ -149,10 +146,10 @@ impl LookFrame {
         body.put_u32_le(json.len() as u32);
         body.put_u32_le(0);
         body.put_slice(&json);
-        for (kind, spectrum) in spectra {
-            put(&mut body, spectrum, kind);
+        for ((_, size), spectrum) in spectra {
+            put(&mut body, spectrum, size);
         }
-        put(&mut body, &self.image.counts, image);
+        put(&mut body, &self.image.counts, image.1);
         let deflated = (body.len() >= SMALL).then(|| deflated(&body)).flatten();
         let (coding, bytes) = deflated.as_deref().map_or((0, &body[..]), |bytes| (1, bytes));
         let mut frame = BytesMut::with_capacity(HEADER_LENGTH + bytes.len());

@@ -146,10 +146,9 @@ impl Shared {
 
     /// Events of each beam monitor since the start.
     pub(crate) fn monitor_events(&self) -> Vec<u64> {
-        let of = |(_, range): &(String, std::ops::Range<usize>)| {
-            let of_stream =
-                |stream: &Arc<Accumulator>| stream.pixels().skip(range.start).take(range.len()).sum::<u64>();
-            self.streams().iter().map(of_stream).sum()
+        let streams = self.streams();
+        let of = |(_, pixels): &(String, std::ops::Range<usize>)| {
+            streams.iter().map(|stream| stream.events_in(pixels)).sum()
         };
         self.pictured.monitors().iter().map(of).collect()
     }

@@ -108,14 +108,7 @@ impl Pictured {
 
     /// Which part of the pixels a picture shows: its number among the parts with spectra of their own.
     pub(crate) fn part_of(&self, picture: usize) -> usize {
-        let plans = self.set.plans();
-        let picture = if picture < plans.len() { picture } else { 0 };
-        plans[..=picture.min(plans.len().saturating_sub(1))]
-            .iter()
-            .filter(|plan| plan.is_first)
-            .count()
-            .max(1)
-            - 1
+        self.plans().nth(picture).map_or(0, |plan| plan.part)
     }
 
     /// The pixels of each part, from 0: those of the detector, then those of beam monitors.
