@@ -2,6 +2,7 @@
 
 use super::trains_view::{PageContent, TrainsView};
 use crate::CommandError;
+use crate::arguments::PageNameArguments;
 use crate::page_address::page_text;
 use clap::Args;
 use evforge_core::endpoint::endpoint;
@@ -15,15 +16,8 @@ pub(super) struct PageArguments {
     /// Show the newest trains and the ledger in the browser, at this address
     #[arg(long, env = "EVFORGE_VIEW", value_name = "HOST:PORT", value_parser = endpoint, conflicts_with_all = ["image_size", "packets_per_train"])]
     view: Option<SocketAddr>,
-    /// A name by which browsers may call the page, besides this host's name and its addresses; may be given several times
-    #[arg(
-        long = "view-name",
-        env = "EVFORGE_VIEW_NAME",
-        value_name = "NAME",
-        value_delimiter = ',',
-        help_heading = "Page"
-    )]
-    view_names: Vec<String>,
+    #[command(flatten)]
+    names: PageNameArguments,
     /// Pulses that the page has a place for
     #[arg(long, value_name = "NUMBER", default_value_t = 2700, value_parser = clap::value_parser!(u32).range(1..=10_000), requires = "view", help_heading = "Page")]
     view_pulses: u32,
@@ -38,7 +32,7 @@ impl PageArguments {
         let Some(address) = self.view else { return Ok(None) };
         let sink = NewestSink::new(content.detector, content.first_module, content.modules);
         let pulses = usize::try_from(self.view_pulses)?;
-        let view = TrainsView::start(address, &self.view_names, content, (sink.newest(), pulses))?;
+        let view = TrainsView::start(address, &self.names.view_names, content, (sink.newest(), pulses))?;
         tracing::info!(target: group::VIEW, always = true, "live view at {}", page_text(view.address(), None));
         Ok(Some((view, sink)))
     }

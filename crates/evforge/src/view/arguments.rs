@@ -1,7 +1,7 @@
 //! The command line of `evforge view`.
 
 use crate::CommandError;
-use crate::arguments::{LogArguments, OverwriteArguments};
+use crate::arguments::{LogArguments, OverwriteArguments, PageNameArguments};
 use crate::configuration::read_configuration;
 use crate::kafka::begin::BeginArguments;
 use crate::kafka::client::ClientArguments;
@@ -48,15 +48,8 @@ pub(crate) struct ViewArguments {
     /// Serve the page at this address
     #[arg(long, env = "EVFORGE_VIEW", value_name = "HOST:PORT", value_parser = endpoint, default_value = "127.0.0.1:8080")]
     pub(super) view: SocketAddr,
-    /// A name by which browsers may call the page, besides this host's name and its addresses; may be given several times
-    #[arg(
-        long = "view-name",
-        env = "EVFORGE_VIEW_NAME",
-        value_name = "NAME",
-        value_delimiter = ',',
-        help_heading = "Page"
-    )]
-    pub(super) view_names: Vec<String>,
+    #[command(flatten)]
+    pub(super) names: PageNameArguments,
     /// End with what is there, or with the end of a file that grows, instead of serving on
     #[arg(long)]
     pub(super) until_end: bool,

@@ -75,7 +75,7 @@ impl Page {
         let placement = config.map(|config| config.place(shown.geometry, names)).transpose()?.flatten();
         let options = ViewOptions {
             address: arguments.view,
-            host_names: arguments.view_names.clone(),
+            host_names: arguments.names.view_names.clone(),
             beam_monitors: shown.monitors,
             placement,
             detector: config.map_or("", |config| config.section).to_owned(),
