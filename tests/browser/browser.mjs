@@ -23,15 +23,23 @@ const quiet = [
   "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1",
 ];
 
-/** Opens `url` in a window of 1280 x 800, with `scale` points for each of its pixels. Returns the browser, the page and the
-    page's complaints. */
-export async function open(url, { dark = false, width = 1280, height = 800, scale = 1 } = {}) {
-  const browser = await chromium.launch({ executablePath: executable, args: quiet }).catch((error) => {
+/** A browser without a page. */
+export const launch = () =>
+  chromium.launch({ executablePath: executable, args: quiet }).catch((error) => {
     throw new Error(
       `no browser could be started from ${executable}: ${error.message.split("\n")[0]}\n` +
         "Install it (apt-get install -y chromium) or name another one in EVFORGE_BROWSER.",
     );
   });
+
+/** Opens `url` in a browser of its own. Returns the browser, the page and the page's complaints. */
+export async function open(url, window = {}) {
+  const browser = await launch();
+  return { browser, ...(await openIn(browser, url, window)) };
+}
+
+/** Opens `url` in a window of 1280 x 800, with `scale` points for each of its pixels. Returns the page and its complaints. */
+export async function openIn(browser, url, { dark = false, width = 1280, height = 800, scale = 1 } = {}) {
   const colorScheme = dark ? "dark" : "light";
   const page = await browser.newPage({ viewport: { width, height }, deviceScaleFactor: scale, colorScheme });
   const complaints = [];
@@ -43,7 +51,7 @@ export async function open(url, { dark = false, width = 1280, height = 800, scal
     if (response.status() >= 400) complaints.push(`${response.status()} for ${response.url()}`);
   });
   await page.goto(url);
-  return { browser, page, complaints };
+  return { page, complaints };
 }
 
 /** The page's own account of itself. */

@@ -121,8 +121,11 @@ impl Page {
         });
     }
 
-    /// Tells page and terminal how far it is, if it is time to.
+    /// Shows what has been taken, and tells page and terminal how far it is, if it is time to. To be called often, also while nothing
+    /// comes.
     pub(super) fn tell(&mut self, source: impl FnOnce() -> SourceState) {
+        // Pictures do not fail.
+        let _ = self.sink.poll();
         if self.shown.is_some_and(|shown| shown.elapsed() < INTERVAL) {
             return;
         }

@@ -6,6 +6,7 @@ mod commands;
 mod common;
 mod consumers;
 mod events;
+mod in_browser;
 mod measured;
 mod packets;
 mod train_summaries;

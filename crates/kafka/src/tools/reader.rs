@@ -28,6 +28,8 @@ const READING: [(&str, &str); 8] = [
 const PATIENCE: Duration = Duration::from_secs(1);
 /// How long brokers may take to say what there is.
 const WITHIN: Duration = Duration::from_secs(10);
+/// How long until they are asked again.
+const AGAIN_AFTER: Duration = Duration::from_millis(100);
 
 /// Where reading begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -129,9 +131,7 @@ impl TopicReader {
         let mut places = Vec::new();
         let mut assignment = TopicPartitionList::new();
         for number in numbers {
-            let (low, high) = consumer
-                .fetch_watermarks(topic, number, WITHIN)
-                .map_err(|error| failed(&format!("partition {number} of {topic}"), &error))?;
+            let (low, high) = ends(&consumer, topic, number)?;
             let first = match begin {
                 Begin::Oldest => low,
                 Begin::Newest => high,
@@ -270,12 +270,10 @@ impl Partition {
                 }
             },
             Some(Err(KafkaError::PartitionEOF(_))) => self.has_caught_up = true,
-            Some(Err(error)) => {
-                let cause = error.rdkafka_error_code().map_or(Cause::Other, |code| cause_of(code, ""));
-                if cause.is_final() {
-                    return Err(failed(&format!("partition {}", self.number), &error));
-                }
+            Some(Err(error)) if cause(&error).is_final() => {
+                return Err(failed(&format!("partition {}", self.number), &error));
             }
+            Some(Err(_)) => {}
         }
         Ok(())
     }
@@ -296,6 +294,28 @@ fn headers(found: &OwnedHeaders) -> Vec<(String, Option<Vec<u8>>)> {
     found.iter().map(|header| (header.key.to_owned(), header.value.map(<[u8]>::to_vec))).collect()
 }
 
+/// The first offset of a partition and the next one. Where a topic that is known was just made, or moves, the broker that is asked
+/// may not lead it, or not know it, for a moment: it is asked again.
+fn ends(consumer: &BaseConsumer<Witness>, topic: &str, number: i32) -> Result<(i64, i64), ClientError> {
+    let deadline = Instant::now() + WITHIN;
+    loop {
+        match consumer.fetch_watermarks(topic, number, WITHIN) {
+            Ok(ends) => return Ok(ends),
+            Err(error) => {
+                let is_of_no_use = cause(&error) != Cause::UnknownTopic && cause(&error).is_final();
+                if is_of_no_use || Instant::now() >= deadline {
+                    return Err(failed(&format!("partition {number} of {topic}"), &error));
+                }
+                std::thread::sleep(AGAIN_AFTER);
+            }
+        }
+    }
+}
+
+fn cause(error: &KafkaError) -> Cause {
+    error.rdkafka_error_code().map_or(Cause::Other, |code| cause_of(code, ""))
+}
+
 /// The first offsets from a time on.
 fn offsets_at(
     consumer: &BaseConsumer<Witness>,
@@ -313,7 +333,6 @@ fn offsets_at(
 }
 
 fn failed(what: &str, error: &KafkaError) -> ClientError {
-    let cause = error.rdkafka_error_code().map_or(Cause::Other, |code| cause_of(code, ""));
     let said = error.rdkafka_error_code().map_or_else(|| explain_error(error), explain);
-    ClientError::new(cause, format!("{what}: {}", said.sentence()))
+    ClientError::new(cause(error), format!("{what}: {}", said.sentence()))
 }

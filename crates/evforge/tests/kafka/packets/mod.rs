@@ -232,19 +232,19 @@ fn a_broker_that_is_killed_while_a_topic_is_read_comes_back_and_nothing_is_missi
     broker.create_topic("raw", 1);
     write_capture(&producer(&broker.address()), "raw", "gem", &capture, |_| Some(PLAIN));
     let topic = format!("raw@{}", broker.address());
+    let original = run(&config, &[&capture.display().to_string()]);
+    let packets = original.report["capture"]["packets"].as_u64().expect("packets");
     let reading = std::thread::spawn({
-        let config = config.clone();
-        move || run(&config, &["--input-kafka", &topic, "--follow", "--for", "25"])
+        let (config, end) = (config.clone(), (2 * packets).to_string());
+        move || run(&config, &["--input-kafka", &topic, "--follow", "--to", &end, "--for", "180"])
     });
-    std::thread::sleep(Duration::from_secs(3));
+    std::thread::sleep(Duration::from_secs(5));
     broker.kill();
     std::thread::sleep(Duration::from_secs(2));
     broker.restart();
     // The same packets once more, as a further run has them.
     write_capture(&producer(&broker.address()), "raw", "gem", &capture, |_| Some(PLAIN));
     let followed = reading.join().expect("a run");
-    let original = run(&config, &[&capture.display().to_string()]);
-    let packets = original.report["capture"]["packets"].as_u64().expect("packets");
     assert_eq!(followed.report["topic"]["packets"], 2 * packets, "{}", followed.said);
     assert_eq!(
         (&followed.report["topic"]["messages_lost"], followed.status),
@@ -312,7 +312,7 @@ fn a_topic_is_followed_while_packets_come() {
             write_capture(&producer, "followed", "freia", &capture_path("freia"), |_| Some(PLAIN));
         }
     });
-    let followed = run(&config, &["--input-kafka", &topic, "--follow", "--for", "6"]);
+    let followed = run(&config, &["--input-kafka", &topic, "--follow", "--for", "12"]);
     writing.join().expect("all is written");
     assert!(followed.events == original.events, "{}", followed.said);
     assert_eq!((followed.status, &followed.report["ending"]), (Some(0), &serde_json::json!("stopped")));
