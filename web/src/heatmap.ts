@@ -5,7 +5,7 @@ import { makeCells, type Cells, type Part, type Sums } from "./cells";
 import { colours, emptyStyle, steps, type MapName } from "./colours";
 import type { Top } from "./looked";
 import { roundStep, tick } from "./numbers";
-import { layOut, type Box, type Layout } from "./plot_area";
+import { layOut, placeOf, type Box, type Layout } from "./plot_area";
 import type { Axis } from "./protocol";
 import { differenceScale, makeScale, paint, position, quantile, ratioScale, ticks, type Scale } from "./scale";
 
@@ -149,6 +149,7 @@ export class Heatmap {
     context.clip();
     context.fillStyle = themeColour("--page");
     context.fillRect(plot.left, plot.top, plot.width, plot.height);
+    this.keepToPanels(part, plot);
     // Blocks at the right and the top may reach beyond the part that has come: cut them there.
     const has = sums.part;
     const [across, up] = [has.x1 - has.x0, has.y1 - has.y0];
@@ -158,6 +159,18 @@ export class Heatmap {
     context.imageSmoothingEnabled = false;
     context.drawImage(this.image, 0, beyond, across / block.x, rows - beyond, left, top, across * wide, up * high);
     context.restore();
+  }
+
+  /** What lies between panels that stand apart is nothing, and not pixels without counts. */
+  private keepToPanels(part: Part, plot: Box): void {
+    const { panels, sideBySide } = this.source!;
+    if (panels.length < 2 || sideBySide) return;
+    this.context.beginPath();
+    for (const { x0, y0, x1, y1 } of panels) {
+      const [from, to] = [placeOf(plot, part, x0, y1), placeOf(plot, part, x1, y0)];
+      this.context.rect(from.left, from.top, to.left - from.left, to.top - from.top);
+    }
+    this.context.clip();
   }
 
   private drawAxes({ across, up, panels, sideBySide, panel }: Source, part: Part, { plot }: Layout): void {
@@ -259,7 +272,7 @@ export class Heatmap {
     const { x, y } = source.sums.block;
     const mean = x * y > 1 ? ` (mean of ${x} × ${y} pixels)` : "";
     // In a low picture the letters are narrower: none is cut off.
-    context.fillText(`${this.countsLabel}${mean}`, 0, 0, layout.plot.height + 40);
+    context.fillText(`${this.countsLabel}${mean}`, 0, 0, Math.min(layout.plot.height + 40, 2 * (bar.top + bar.height / 2) - 4));
     context.restore();
   }
 }

@@ -41,7 +41,7 @@ const looker = new Looker(model, view, () => connection, () => image.points(), (
 }));
 const bar = new ViewBar(model, view, reference, looker, () => image.shown(), drawAll);
 const choice = new ViewChoice(model, view);
-new ShownPanels(view);
+const panels = new ShownPanels(view);
 
 /** Draws what comes with a frame. */
 function drawFrame(): void {
@@ -70,6 +70,7 @@ const connection = new Connection({
     view.offer(hello.views);
     looker.now();
     monitor.greet();
+    panels.update();
     rate.greet();
     drawAll();
   },

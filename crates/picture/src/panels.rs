@@ -99,7 +99,8 @@ fn in_rows(geometry: &LogicalGeometry, placement: Option<&Placement>) -> Option<
 /// None unless all panels are perpendicular to the beam, not turned, and beside one another.
 fn standing(geometry: &LogicalGeometry, placement: &Placement) -> Option<PanelLayout> {
     let panels = geometry.panels();
-    let pitch = placement.pitch.filter(|_| (2..=MOST_STANDING).contains(&panels) && placement.arc.is_none())?;
+    let pitch =
+        placement.pitch.filter(|_| (2..=MOST_STANDING).contains(&panels) && placement.arc.is_none())?;
     let offsets = placement.offsets()?;
     let [nx, ny] = [geometry.nx(), geometry.ny()];
     let local = |x: u32, y: u32| {

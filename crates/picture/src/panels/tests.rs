@@ -29,7 +29,11 @@ fn panels_in_one_plane_are_where_they_stand() {
     assert_eq!([0, 1, 2, 3].map(corner), [[5, 0], [0, 0], [0, 2], [5, 2]]);
     let mut images = set.images();
     set.add(&mut images, (0..24).map(|id| u64::from(id == 6)));
-    assert_eq!(images[0].counts.iter().position(|&count| count == 1), Some(0), "panel 1 is at the lower left");
+    assert_eq!(
+        images[0].counts.iter().position(|&count| count == 1),
+        Some(0),
+        "panel 1 is at the lower left"
+    );
 
     let with = |key: &str, value: Value| {
         let mut settings = settings.clone();
@@ -80,7 +84,8 @@ fn blades_are_seen_one_by_one() {
     // Three strips, two blades of two wires.
     let geometry = LogicalGeometry::flat(3, 4).unwrap();
     let set = PictureSet::new(&geometry, [], Some(&placed(geometry, arc("rows"))));
-    let names: Vec<_> = set.plans().iter().map(|plan| (plan.name.as_str(), plan.depth, plan.beyond)).collect();
+    let names: Vec<_> =
+        set.plans().iter().map(|plan| (plan.name.as_str(), plan.depth, plan.beyond)).collect();
     assert_eq!(names, [("xy", 1, "layer"), ("blades", 2, "wire"), ("blade", 2, "blade")]);
     let mut images = set.images();
     set.add(&mut images, 1..=12);

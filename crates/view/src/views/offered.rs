@@ -15,49 +15,49 @@ use std::collections::HashSet;
 json_object! {
     /// What somebody looks at for a purpose, under a name.
     #[derive(Clone, Debug, Serialize)]
-    pub struct ViewState {
+    pub(crate) struct ViewState {
         /// What it is called.
-        pub name: String,
+        pub(crate) name: String,
         /// What is seen, and what to look for.
-        pub hint: String,
+        pub(crate) hint: String,
         /// Names of 1 to 4 pictures: the first one is large, the others are beside it.
-        pub pictures: Vec<String>,
+        pub(crate) pictures: Vec<String>,
         /// What is asked of the server for the first of them, `bins` left out.
         pub(crate) look: LookWanted,
         /// Bins of the spectra over the period; absent for those of the greeting.
         #[serde(skip_serializing_if = "Option::is_none")]
-        pub bins: Option<u32>,
+        pub(crate) bins: Option<u32>,
         /// What counts are divided by: "counts" (nothing), "second", "pulse" or "monitor:NAME".
-        pub per: String,
+        pub(crate) per: String,
         /// True if counts are divided by the share of the packets that has come.
-        pub corrected: bool,
+        pub(crate) corrected: bool,
         /// True for a logarithmic scale, false for a linear one; absent for what suits the content.
         #[serde(skip_serializing_if = "Option::is_none")]
-        pub log: Option<bool>,
+        pub(crate) log: Option<bool>,
         /// Colours: "evforge", "viridis" or "cividis".
-        pub map: String,
+        pub(crate) map: String,
         /// Top of the scale: "maximum", "quantile" or "fixed".
-        pub top: &'static str,
+        pub(crate) top: &'static str,
         /// Of "fixed": the value.
         #[serde(skip_serializing_if = "Option::is_none")]
-        pub top_value: Option<f64>,
+        pub(crate) top_value: Option<f64>,
         /// Axis of the spectrum: "tof", "wavelength", "energy" or "d".
-        pub unit: String,
+        pub(crate) unit: String,
         /// From the moderator to the detector in metres; absent for that of the greeting.
         #[serde(skip_serializing_if = "Option::is_none")]
-        pub flight_path_m: Option<f64>,
+        pub(crate) flight_path_m: Option<f64>,
         /// Angle of scattering in degrees; absent for that of the greeting.
         #[serde(skip_serializing_if = "Option::is_none")]
-        pub two_theta_deg: Option<f64>,
+        pub(crate) two_theta_deg: Option<f64>,
         /// True for a logarithmic scale of the spectrum.
-        pub spectrum_log: bool,
+        pub(crate) spectrum_log: bool,
         /// Part of the spectrum that is shown, in nanoseconds; absent for all of it.
         #[serde(skip_serializing_if = "Option::is_none")]
-        pub zoom_ns: Option<[u64; 2]>,
+        pub(crate) zoom_ns: Option<[u64; 2]>,
         /// Panels that are shown: "image", "regions", "rate", "spectrum", "ledger", "monitor" (opened); absent for all of them, with
         /// the monitor closed.
         #[serde(skip_serializing_if = "Option::is_none")]
-        pub panels: Option<Vec<String>>,
+        pub(crate) panels: Option<Vec<String>>,
     }
 }
 
@@ -134,7 +134,10 @@ pub(super) fn checked(view: &ViewWanted, pictured: &Pictured) -> Result<ViewStat
         None if name == FIRST => first().unwrap_or_default(),
         _ => name.clone(),
     };
-    checked_named(&ViewWanted { pictures: view.pictures.iter().map(named).collect(), ..view.clone() }, pictured)
+    checked_named(
+        &ViewWanted { pictures: view.pictures.iter().map(named).collect(), ..view.clone() },
+        pictured,
+    )
 }
 
 /// The same, where all pictures have their names.
@@ -142,7 +145,10 @@ fn checked_named(view: &ViewWanted, pictured: &Pictured) -> Result<ViewState, Wr
     let there_are = || pictured.names().join(", ");
     if !(1..=MOST_PICTURES).contains(&view.pictures.len()) {
         let found = view.pictures.len();
-        return wrong("pictures", format!("found {found}, expected 1 to {MOST_PICTURES} of: {}", there_are()));
+        return wrong(
+            "pictures",
+            format!("found {found}, expected 1 to {MOST_PICTURES} of: {}", there_are()),
+        );
     }
     for (number, name) in view.pictures.iter().enumerate() {
         if pictured.find(name).is_none() {
@@ -187,7 +193,10 @@ fn checked_named(view: &ViewWanted, pictured: &Pictured) -> Result<ViewState, Wr
     }
     let two_theta_deg = view.scattering_angle.map(|angle| angle.degrees);
     if let Some(found) = two_theta_deg.filter(|found| !(f64::MIN_POSITIVE..=180.0).contains(found)) {
-        return wrong("scattering_angle", format!("found {found} deg, expected more than 0 and at most 180 deg"));
+        return wrong(
+            "scattering_angle",
+            format!("found {found} deg, expected more than 0 and at most 180 deg"),
+        );
     }
     Ok(ViewState {
         name: view.name.clone(),
@@ -245,9 +254,15 @@ fn look(view: &ViewWanted, pictured: &Pictured) -> Result<LookWanted, Wrong> {
         Err(problem) => {
             // "slice_ns: found …": the key of the look, which has nearly the same name here.
             let (key, problem) = problem.split_once(": ").unwrap_or(("", &problem));
-            let keys =
-                [("part", "part"), ("layers", "layer"), ("window", "window"), ("vetoed", "vetoed"), ("regions", "region")];
-            let key = keys.iter().find(|(of_look, _)| key.starts_with(of_look)).map_or("pictures", |(_, own)| *own);
+            let keys = [
+                ("part", "part"),
+                ("layers", "layer"),
+                ("window", "window"),
+                ("vetoed", "vetoed"),
+                ("regions", "region"),
+            ];
+            let key =
+                keys.iter().find(|(of_look, _)| key.starts_with(of_look)).map_or("pictures", |(_, own)| *own);
             wrong(key, problem.to_owned())
         }
     }
@@ -270,7 +285,8 @@ fn region_of(region: &ViewRegionWanted, size: [u32; 2]) -> Result<RegionWanted, 
             let [left, bottom, right, top] = share;
             let is_share = |value: &f64| (0.0..=1.0).contains(value);
             if !share.iter().all(is_share) || left >= right || bottom >= top {
-                let expected = "expected left, bottom, right and top from 0 to 1, left < right and bottom < top";
+                let expected =
+                    "expected left, bottom, right and top from 0 to 1, left < right and bottom < top";
                 return wrong("region", format!("share: found {share:?}, {expected}"));
             }
             let [nx, ny] = size.map(f64::from);
