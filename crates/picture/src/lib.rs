@@ -29,6 +29,7 @@ mod colours;
 mod grid;
 mod image;
 mod panels;
+mod picture_plan;
 mod picture_set;
 mod places;
 mod plane;
@@ -45,7 +46,8 @@ pub use colours::{COLOUR_STEPS, ColourMap, EMPTY_COLOUR, Rgb, colours, page_tabl
 pub use grid::Grid;
 pub use image::{Image, block_sums};
 pub use panels::PanelLayout;
-pub use picture_set::{PicturePlan, PictureSet};
+pub use picture_plan::PicturePlan;
+pub use picture_set::PictureSet;
 pub use places::{NOWHERE, long_axes};
 pub use plane::Plane;
 pub use png_file::{PictureError, encode_png};

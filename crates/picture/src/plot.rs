@@ -5,7 +5,7 @@ use crate::binning::{AxisFit, Cells, counts_label};
 use crate::canvas::{Anchor, Area, Canvas, Font};
 use crate::colours::{COLOUR_STEPS, EMPTY_COLOUR, Rgb, colours};
 use crate::image::Image;
-use crate::picture_set::PicturePlan;
+use crate::picture_plan::PicturePlan;
 use crate::scale::Scale;
 use evforge_core::quantity::grouped;
 use std::collections::BTreeSet;

@@ -10,7 +10,7 @@ use evforge_core::counter::{CounterInfo, CounterSet};
 use evforge_core::output::Output;
 use evforge_core::quantity::{Angle, ByteSize, Length, TimeSpan};
 use evforge_outputs::{OutputContext, OutputPlan, QueueSettings};
-use evforge_picture::PictureSet;
+use evforge_picture::{PicturePlan, PictureSet};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 use std::error::Error;
@@ -75,9 +75,11 @@ impl OutputPlan for ViewSettings {
     fn memory_bound(&self, context: &OutputContext) -> usize {
         let monitors = context.ledger.beam_monitors.iter().map(|data| data.plan());
         let pictures = PictureSet::new(&context.geometry, monitors, context.placement.as_ref());
-        // Counts, where each pixel is in each picture, and the images of a pass.
-        let of_pictures =
-            pictures.pixel_count() * (size_of::<u64>() + (4 + 2 * 8) * (pictures.plans().len() + 3));
+        // Counts, where each pixel is in each picture, and the images of a pass. Maps are three more pictures at most.
+        let (pixels, plans) = (pictures.pixel_count(), pictures.plans());
+        let cells = |plan: &PicturePlan| plan.across.pixels as usize * plan.up.pixels as usize;
+        let images = 3 * pixels + plans.iter().map(cells).sum::<usize>();
+        let of_pictures = pixels * (size_of::<u64>() + 4 * (plans.len() + 3)) + 2 * size_of::<u64>() * images;
         of_pictures + self.event_memory() + board::MOST_BYTES + history::MOST_BYTES
     }
 
