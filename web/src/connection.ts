@@ -10,8 +10,8 @@ export type Phase = "connecting" | "connected" | "reconnecting";
 
 export interface Listener {
   onHello(hello: Hello): void;
-  /** An update is complete; it is acknowledged when this returns. `frame` is null if it has not changed. */
-  onUpdate(status: Status, frame: Frame | null): void;
+  /** An update is complete; it is acknowledged when this returns. `frames` has those that have changed, by the places of their looks. */
+  onUpdate(status: Status, frames: Map<number, Frame>): void;
   /** The server does not take what was asked for; null when something else is asked for. */
   onRefused(message: string | null): void;
   onPhase(): void;
@@ -30,8 +30,8 @@ export class Connection {
   retryAt = 0;
   attempts = 0;
   private socket: WebSocket | null = null;
-  /** The status whose frames are still to come, how many they are, and the newest of them. */
-  private pending: { status: Status; missing: number; frame: Frame | null } | null = null;
+  /** The status whose frames are still to come, how many they are, and those that have come. */
+  private pending: { status: Status; missing: number; frames: Map<number, Frame> } | null = null;
   /** Frames are inflated while the page does other work: what comes after them waits for it. */
   private heard: Promise<void> = Promise.resolve();
   private looks = "";
@@ -80,12 +80,13 @@ export class Connection {
     if (typeof data !== "string") {
       const { pending } = this;
       if (!pending) return;
+      const place = pending.status.frames[pending.status.frames.length - pending.missing];
       pending.missing -= 1;
       try {
-        pending.frame = await decode(data);
+        pending.frames.set(place, await decode(data));
       } finally {
         // Bytes that are no frame do not stop those that come after them.
-        if (pending.missing === 0 && pending === this.pending) this.finish(pending.status, pending.frame);
+        if (pending.missing === 0 && pending === this.pending) this.finish(pending.status, pending.frames);
       }
       return;
     }
@@ -99,15 +100,15 @@ export class Connection {
     } else if (message.type === "refused") {
       this.listener.onRefused(message.message);
     } else if (message.type === "status") {
-      if (message.frames.length > 0) this.pending = { status: message, missing: message.frames.length, frame: null };
-      else this.finish(message, null);
+      if (message.frames.length > 0) this.pending = { status: message, missing: message.frames.length, frames: new Map() };
+      else this.finish(message, new Map());
     }
   }
 
-  private finish(status: Status, frame: Frame | null): void {
+  private finish(status: Status, frames: Map<number, Frame>): void {
     this.pending = null;
     try {
-      this.listener.onUpdate(status, frame);
+      this.listener.onUpdate(status, frames);
     } finally {
       if (this.socket?.readyState === WebSocket.OPEN) this.socket.send(`ack ${status.number}`);
     }

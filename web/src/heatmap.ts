@@ -5,7 +5,7 @@ import { makeCells, type Cells, type Part, type Sums } from "./cells";
 import { colours, emptyStyle, steps, type MapName } from "./colours";
 import type { Top } from "./looked";
 import { roundStep, tick } from "./numbers";
-import { layOut, type Box, type Layout } from "./plot_area";
+import { layOut, placeOf, type Box, type Layout } from "./plot_area";
 import type { Axis } from "./protocol";
 import { differenceScale, makeScale, paint, position, quantile, ratioScale, ticks, type Scale } from "./scale";
 
@@ -14,7 +14,9 @@ export interface Source {
   nx: number;
   ny: number;
   sums: Sums;
-  panels: number;
+  /** Pixels of each panel, if there are several; and whether they stand side by side. */
+  panels: Part[];
+  sideBySide: boolean;
   /** What a panel is, if that has a name of its own, and the number of the first one. */
   panel?: { name: string; first: number };
   across: Axis;
@@ -147,6 +149,7 @@ export class Heatmap {
     context.clip();
     context.fillStyle = themeColour("--page");
     context.fillRect(plot.left, plot.top, plot.width, plot.height);
+    this.keepToPanels(part, plot);
     // Blocks at the right and the top may reach beyond the part that has come: cut them there.
     const has = sums.part;
     const [across, up] = [has.x1 - has.x0, has.y1 - has.y0];
@@ -158,7 +161,19 @@ export class Heatmap {
     context.restore();
   }
 
-  private drawAxes({ across, up, panels, panel }: Source, part: Part, { plot }: Layout): void {
+  /** What lies between panels that stand apart is nothing, and not pixels without counts. */
+  private keepToPanels(part: Part, plot: Box): void {
+    const { panels, sideBySide } = this.source!;
+    if (panels.length < 2 || sideBySide) return;
+    this.context.beginPath();
+    for (const { x0, y0, x1, y1 } of panels) {
+      const [from, to] = [placeOf(plot, part, x0, y1), placeOf(plot, part, x1, y0)];
+      this.context.rect(from.left, from.top, to.left - from.left, to.top - from.top);
+    }
+    this.context.clip();
+  }
+
+  private drawAxes({ across, up, panels, sideBySide, panel }: Source, part: Part, { plot }: Layout): void {
     const { context } = this;
     context.strokeStyle = themeColour("--axis");
     context.fillStyle = themeColour("--muted");
@@ -181,7 +196,7 @@ export class Heatmap {
     }
     context.textAlign = "center";
     context.textBaseline = "alphabetic";
-    const label = panels > 1 ? `${across.label}, ${panel?.name ?? "panel"}s side by side` : across.label;
+    const label = panels.length > 1 && sideBySide ? `${across.label}, ${panel?.name ?? "panel"}s side by side` : across.label;
     context.fillText(label, plot.left + plot.width / 2, bottom + 35);
     context.save();
     context.translate(plot.left - 40, plot.top + plot.height / 2);
@@ -190,26 +205,32 @@ export class Heatmap {
     context.restore();
   }
 
-  /** Borders and numbers of panels that lie side by side. */
+  /** Borders and numbers of panels: above them where they stand side by side, else in their corners. */
   private drawPanels(source: Source, part: Part, { plot }: Layout): void {
-    if (source.panels < 2) return;
+    if (source.panels.length < 2) return;
     const { context } = this;
-    const panelWidth = source.nx / source.panels;
-    const place = (x: number) => plot.left + ((x - part.x0) / (part.x1 - part.x0)) * plot.width;
-    context.textAlign = "center";
+    const across = (x: number) => plot.left + ((x - part.x0) / (part.x1 - part.x0)) * plot.width;
+    const down = (y: number) => plot.top + ((part.y1 - y) / (part.y1 - part.y0)) * plot.height;
     context.textBaseline = "alphabetic";
-    for (let panel = 0; panel < source.panels; panel++) {
-      const from = Math.max(part.x0, panel * panelWidth);
-      const to = Math.min(part.x1, (panel + 1) * panelWidth);
-      if (from >= to) continue;
+    for (const [panel, box] of source.panels.entries()) {
+      const [from, to] = [Math.max(part.x0, box.x0), Math.min(part.x1, box.x1)];
+      const [low, high] = [Math.max(part.y0, box.y0), Math.min(part.y1, box.y1)];
+      if (from >= to || low >= high) continue;
       context.strokeStyle = themeColour("--border-of-panels");
-      if (panel > 0 && from > part.x0) line(context, place(from), plot.top, place(from), plot.top + plot.height);
-      context.fillStyle = themeColour("--muted");
-      if (place(to) - place(from) > 24) {
-        const number = panel + (source.panel?.first ?? 0);
-        const name = place(to) - place(from) > 60 ? `${source.panel?.name ?? "panel"} ${number}` : String(number);
-        context.fillText(name, (place(from) + place(to)) / 2, plot.top - 6);
+      const wide = across(to) - across(from);
+      const number = panel + (source.panel?.first ?? 0);
+      const name = wide > 60 ? `${source.panel?.name ?? "panel"} ${number}` : String(number);
+      if (source.sideBySide) {
+        if (panel > 0 && from > part.x0) line(context, across(from), plot.top, across(from), plot.top + plot.height);
+        context.textAlign = "center";
+        context.fillStyle = themeColour("--muted");
+        if (wide > 24) context.fillText(name, across(from) + wide / 2, plot.top - 6);
+        continue;
       }
+      context.strokeRect(across(from), down(high), wide, down(low) - down(high));
+      context.textAlign = "left";
+      context.fillStyle = "#ffffffcc";
+      if (wide > 24 && down(low) - down(high) > 20) context.fillText(name, across(from) + 4, down(high) + 14);
     }
   }
 
@@ -251,7 +272,7 @@ export class Heatmap {
     const { x, y } = source.sums.block;
     const mean = x * y > 1 ? ` (mean of ${x} × ${y} pixels)` : "";
     // In a low picture the letters are narrower: none is cut off.
-    context.fillText(`${this.countsLabel}${mean}`, 0, 0, layout.plot.height + 40);
+    context.fillText(`${this.countsLabel}${mean}`, 0, 0, Math.min(layout.plot.height + 40, 2 * (bar.top + bar.height / 2) - 4));
     context.restore();
   }
 }
@@ -271,7 +292,7 @@ function axisTicks(axis: Axis, from: number, to: number, most: number): { value:
   const low = axis.first + (from - 0.5) * axis.step;
   const span = (to - from) * axis.step;
   const raw = roundStep(span, most);
-  const isWhole = ["column", "row", "layer"].includes(axis.unit);
+  const isWhole = !["mm", "ms"].includes(axis.unit);
   const step = isWhole ? Math.max(1, raw) : raw;
   const found: { value: string; place: number }[] = [];
   for (let number = Math.ceil(low / step); number * step <= low + span * (1 + 1e-9); number++) {

@@ -10,12 +10,14 @@ import type { Looked } from "./looked";
 import type { Model } from "./model";
 import { grouped, scaled } from "./numbers";
 import { element, option, press, setField, write } from "./page_elements";
+import { isOneRow, panelAt, panelsOf } from "./panels";
 import { PixelCursor } from "./pixel_cursor";
 import { layOut, pixelsAt, type Box } from "./plot_area";
 import type { Axis, Hello, PicturePlan } from "./protocol";
 import type { Reference } from "./reference";
 import { shownAs, type Shown } from "./values";
 import type { View } from "./view";
+import { withMain } from "./views";
 
 export class ImagePanel {
   readonly tools: ImageTools;
@@ -79,7 +81,8 @@ export class ImagePanel {
       nx: plan.across.pixels,
       ny: plan.up.pixels,
       sums: frame.image,
-      panels: plan.panels,
+      panels: plan.panels > 1 ? panelsOf(plan) : [],
+      sideBySide: isOneRow(plan),
       panel,
       across: plan.across,
       up: plan.up,
@@ -164,10 +167,9 @@ export class ImagePanel {
 
   /** "sum of 16 layers", for pictures of a detector with depth. */
   private summed(plan: PicturePlan): string | null {
-    const { nz = 1 } = this.model.hello?.geometry ?? {};
     const layer = layerOf(plan, this.view.looked);
-    if (layer !== null) return `${axisBeyond(plan)} ${layer}`;
-    return nz > 1 && !plan.is_monitor ? plan.title.replace(/^\w+, /, "").replace(/, panels.*/, "") : null;
+    if (layer !== null) return `${plan.beyond} ${layer}`;
+    return plan.depth > 1 ? plan.title.replace(/^\w+, /, "").replace(/, panels.*/, "") : null;
   }
 
   /** Lists the pictures, if there is a choice. */
@@ -207,14 +209,18 @@ export class ImagePanel {
     const slider = element<HTMLInputElement>("layer");
     slider.max = String(chosen.depth);
     setField(slider, String(layer === null ? 0 : layer + 1));
-    const text = layer === null ? `all ${axisBeyond(chosen)}s` : `${axisBeyond(chosen)} ${layer}`;
+    const text = layer === null ? `all ${chosen.beyond}s` : `${chosen.beyond} ${layer}`;
     write("layer-said", text);
     slider.setAttribute("aria-valuetext", text);
   }
 
   private listen(): void {
     const { view } = this;
-    this.choice.onchange = () => view.change({ picture: this.choice.value, part: null, layer: null });
+    this.choice.onchange = () => {
+      const { hello } = this.model;
+      const before = hello && chosenPlan(hello, view.looked.picture);
+      view.change(withMain(view.looked, before?.name ?? null, this.choice.value));
+    };
     const slider = element<HTMLInputElement>("layer");
     slider.oninput = () => view.change({ layer: slider.value === "0" ? null : Number(slider.value) - 1 });
     const map = element<HTMLSelectElement>("map");
@@ -286,18 +292,23 @@ export class ImagePanel {
     const { content, geometry } = hello!;
     const { x0, y0, x1, y1 } = pixels;
     const single = area(pixels) === 1;
-    const width = plan.across.pixels / plan.panels;
-    const panel = Math.floor(x0 / width);
-    const last = panel === Math.floor((x1 - 1) / width) ? x1 - 1 - panel * width : (x1 - 1) % width;
-    const [across, up] = plan.is_map ? ["bin", plan.name[0]] : [plan.plane[0], plan.plane[1]];
-    const parts = [coordinate(plan.across, across, x0 % width, last), coordinate(plan.up, up, y0, y1 - 1)];
+    const at = cell.row * frame!.image.columns + cell.column;
+    const found = plan.panels > 1 ? panelAt(plan, x0, y0) : { panel: 0, box: { x0: 0, y0: 0 } };
+    if (!found) return "between the panels";
+    const { panel, box } = found;
+    const [left, bottom] = [x0 - box.x0, y0 - box.y0];
+    // Of a block that reaches into the next panel, the end is one of that.
+    const end = (plan.panels > 1 && panelAt(plan, x1 - 1, y1 - 1)?.box) || box;
+    const [across, up] = letters(plan);
+    // Places in millimetres are those of the picture, and not of a panel.
+    const x = coordinate(plan.across, across, left, x1 - 1 - end.x0, box.x0);
+    const parts = [x, coordinate(plan.up, up, bottom, y1 - 1 - end.y0, box.y0)];
     if (plan.panels > 1) parts.unshift(content ? `${content.panel} ${content.first_panel + panel}` : `panel ${panel}`);
     const { nx, ny, nz } = geometry;
-    const isFlat = nz === 1 && !plan.is_monitor && !plan.is_map && !content;
-    if (single && isFlat) parts.push(`pixel id ${(panel * ny + y0) * nx + x0 - panel * width + 1}`);
+    const isFlat = nz === 1 && !plan.is_monitor && !plan.is_map && !content && plan.name === "xy";
+    if (single && isFlat) parts.push(`pixel id ${(panel * ny + bottom) * nx + left + 1}`);
     const summed = this.summed(plan);
     if (summed) parts.push(summed);
-    const at = cell.row * frame!.image.columns + cell.column;
     const value = grouped(frame!.image.counts[at]);
     const counts = single ? `${value} counts` : `sum of ${x1 - x0} × ${y1 - y0} pixels: ${value} counts`;
     parts.push(content ? `${content.pixel}: ${value}` : counts);
@@ -311,14 +322,15 @@ export class ImagePanel {
   }
 }
 
-/** What a step along the axis is called that a picture does not show. */
-function axisBeyond({ plane }: PicturePlan): string {
-  return plane === "xy" ? "layer" : plane === "xz" ? "row" : "column";
+/** What the axes of a picture are called: "x", "bin", "strip". */
+function letters(plan: PicturePlan): [string, string] {
+  const name = (axis: Axis, letter: string) => (["strip", "wire", "blade"].includes(axis.unit) ? axis.unit : letter);
+  return plan.is_map ? ["bin", plan.name[0]] : [name(plan.across, plan.plane[0]), name(plan.up, plan.plane[1])];
 }
 
-/** "x 12", "x 12 to 13", and where that is if it is known: "x 12 (−20.4 mm)". */
-function coordinate(axis: Axis, letter: string, first: number, last: number): string {
-  const value = (pixel: number) => Number((axis.first + pixel * axis.step).toPrecision(5));
+/** "x 12", "x 12 to 13", and where that is if it is known: "x 12 (−20.4 mm)". The axis begins `from` pixels before the first one. */
+function coordinate(axis: Axis, letter: string, first: number, last: number, from: number): string {
+  const value = (pixel: number) => Number((axis.first + (from + pixel) * axis.step).toPrecision(5));
   const where = axis.unit === "mm" || axis.unit === "ms" ? ` (${value((first + last) / 2)} ${axis.unit})` : "";
   return `${letter} ${first}${last > first ? ` to ${last}` : ""}${where}`;
 }

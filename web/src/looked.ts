@@ -20,9 +20,17 @@ export type Per = "counts" | "second" | "pulse" | `monitor:${string}`;
 
 export type Unit = "tof" | "wavelength" | "energy" | "d";
 
+/** Panels that can be hidden; the monitor is opened where it is shown. */
+export const panelNames = ["image", "regions", "rate", "spectrum", "ledger", "monitor"] as const;
+export type PanelName = (typeof panelNames)[number];
+
 export interface Looked {
   /** Null for the first picture. */
   picture: string | null;
+  /** Smaller pictures beside it. */
+  beside: string[];
+  /** Panels that are shown; null for all of them, with the monitor as somebody left it. */
+  panels: PanelName[] | null;
   /** Null for the whole picture. */
   part: Part | null;
   /** Events with from <= time of flight < to, in nanoseconds; null for all. */
@@ -52,6 +60,8 @@ export interface Looked {
 
 export const nothingChosen: Looked = {
   picture: null,
+  beside: [],
+  panels: null,
   part: null,
   slice: null,
   layer: null,

@@ -1,32 +1,45 @@
 /**
  * What the page looks at, as the part of its address behind the #: `picture=xy&part=0,0,64,64&slice=1000000,2000000&…`.
+ * With a view, `view=NAME`, the address has only what differs from it: a key without a value is what the page has without a view.
  * Values that are not understood are left out: an address is written by people, too.
  */
 
 import { mapNames, type MapName } from "./colours";
 import type { Span } from "./protocol";
-import { nothingChosen, type Looked, type Per, type Region, type Top, type Unit } from "./looked";
+import { nothingChosen, panelNames, type Looked, type PanelName, type Per, type Region, type Top, type Unit } from "./looked";
 
 /** No more regions and corners than a server takes. */
 const mostRegions = 16;
 const mostCorners = 64;
+/** Pictures beside the first one: a browser may ask for eight. */
+const mostBeside = 7;
 
 /** Between regions, and between the parts of one; names are encoded, so that they have neither. */
 const [between, within] = ["|", ";"];
 
 /** What else an address says is somebody else's, and stays in it. */
 const keys = [
-  "picture", "part", "slice", "layer", "window", "regions", "bins", "vetoed", "per", "corrected", "compare",
+  "picture", "beside", "panels", "part", "slice", "layer", "window", "regions", "bins", "vetoed", "per", "corrected", "compare",
   "log", "map", "top", "unit", "path", "angle", "spectrum", "tof",
 ] as const;
 
 type Key = (typeof keys)[number];
 
-/** The part behind the # with `looked` in the place of what `hash` says of it; empty if there is nothing to say. */
-export function toAddress(looked: Looked, hash: string): string {
+/** The key of a view's name. */
+const viewKey = "view";
+
+/** The name of the view that an address is of; null for none. */
+export function viewIn(hash: string): string | null {
+  return new URLSearchParams(hash.replace(/^#/, "")).get(viewKey) || null;
+}
+
+/** What differs from a page on which nothing was chosen, as text. */
+function texts(looked: Looked): Record<Key, string | null> {
   const { part, slice, window, regions, top, zoom } = looked;
   const values: Record<Key, string | number | null> = {
     picture: looked.picture,
+    beside: looked.beside.length > 0 ? looked.beside.map(encodeURIComponent).join(within) : null,
+    panels: looked.panels && looked.panels.join(),
     part: part && `${part.x0},${part.y0},${part.x1},${part.y1}`,
     slice: slice && slice.join(),
     layer: looked.layer,
@@ -46,17 +59,39 @@ export function toAddress(looked: Looked, hash: string): string {
     spectrum: looked.spectrumLog ? "log" : null,
     tof: zoom && zoom.join(),
   };
-  const said = keys.flatMap((key) => (values[key] === null ? [] : [`${key}=${encoded(String(values[key]))}`]));
-  const isOther = (one: string) => one !== "" && !(keys as readonly string[]).includes(one.split("=")[0]);
-  const others = hash.replace(/^#/, "").split("&").filter(isOther);
+  const text = (key: Key): [Key, string | null] => [key, values[key] === null ? null : String(values[key])];
+  return Object.fromEntries(keys.map(text)) as Record<Key, string | null>;
+}
+
+/** Whether a page shows the same with both. */
+export function isSame(one: Looked, other: Looked): boolean {
+  const [a, b] = [texts(one), texts(other)];
+  return keys.every((key) => a[key] === b[key]);
+}
+
+/**
+ * The part behind the # with `looked` in the place of what `hash` says of it; empty if there is nothing to say. `base` is what the
+ * view `name` shows.
+ */
+export function toAddress(looked: Looked, hash: string, name: string | null, base: Looked): string {
+  const [values, known] = [texts(looked), texts(base)];
+  const differ = keys.filter((key) => values[key] !== known[key]);
+  const said = differ.map((key) => `${key}=${encoded(values[key] ?? "")}`);
+  if (name !== null) said.unshift(`${viewKey}=${encoded(name)}`);
+  const isOwn = (key: string) => key === viewKey || (keys as readonly string[]).includes(key);
+  const others = hash.replace(/^#/, "").split("&").filter((one) => one !== "" && !isOwn(one.split("=")[0]));
   const all = [...said, ...others];
   return all.length > 0 ? `#${all.join("&")}` : "";
 }
 
-export function fromAddress(hash: string): Looked {
+/** What an address says, and `base` of what it does not say. */
+export function fromAddress(hash: string, base: Looked): Looked {
   const said = new URLSearchParams(hash.replace(/^#/, ""));
-  const get = (key: Key) => said.get(key);
+  const known = texts(base);
+  const get = (key: Key) => (said.has(key) ? said.get(key) || null : known[key]);
   const looked: Looked = { ...nothingChosen, picture: get("picture"), regions: regionsOf(get("regions")) };
+  looked.beside = besideOf(get("beside"));
+  looked.panels = panelsOf(get("panels"));
   const part = numbers(get("part"), 4);
   if (part && isPart(part)) looked.part = { x0: part[0], y0: part[1], x1: part[2], y1: part[3] };
   const slice = numbers(get("slice"), 2);
@@ -111,6 +146,24 @@ function regionsOf(text: string | null): Region[] {
     }
   }
   return found;
+}
+
+function besideOf(text: string | null): string[] {
+  const names = new Set<string>();
+  for (const name of (text ?? "").split(within).filter((name) => name !== "")) {
+    try {
+      names.add(decodeURIComponent(name));
+    } catch {
+      // A name that is not encoded as it must be is not one.
+    }
+  }
+  return [...names].slice(0, mostBeside);
+}
+
+function panelsOf(text: string | null): PanelName[] | null {
+  const said = (text ?? "").split(",");
+  const known = panelNames.filter((name) => said.includes(name));
+  return known.length > 0 ? known : null;
 }
 
 function spanOf(text: string | null): Span {

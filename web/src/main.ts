@@ -14,16 +14,20 @@ import { PixelTable } from "./pixel_table";
 import { installProbe } from "./probe";
 import { Reference } from "./reference";
 import { RegionTable } from "./region_table";
+import { ShownPanels } from "./shown_panels";
+import { besideOf, SidePictures } from "./side_pictures";
 import { drawSnapshot, saveSnapshot } from "./snapshot";
 import { SpectrumChart } from "./spectrum_chart";
 import { SpectrumControls } from "./spectrum_controls";
 import { View } from "./view";
 import { ViewBar } from "./view_bar";
+import { ViewChoice } from "./view_choice";
 
 const model = new Model();
 const view = new View();
 const reference = new Reference();
 const image = new ImagePanel(model, view, reference, () => looker.soon());
+const beside = new SidePictures(model, view, () => looker.soon());
 const rate = new HistoryPanel(model);
 const spectrum = new SpectrumChart(model, view);
 const spectrumControls = new SpectrumControls(model, view, spectrum);
@@ -31,12 +35,18 @@ const regions = new RegionTable(model, view, image.tools, () => image.plan());
 const values = new PixelTable(model);
 const ledger = new LedgerPanel(model);
 const monitor = new MonitorPanel(model);
-const looker = new Looker(model, view, () => connection, () => image.points());
+const looker = new Looker(model, view, () => connection, () => image.points(), () => ({
+  plans: model.hello ? besideOf(view, model.hello) : [],
+  points: beside.points(),
+}));
 const bar = new ViewBar(model, view, reference, looker, () => image.shown(), drawAll);
+const choice = new ViewChoice(model, view);
+const panels = new ShownPanels(view);
 
 /** Draws what comes with a frame. */
 function drawFrame(): void {
   image.update();
+  beside.update();
   spectrum.update();
   spectrumControls.update();
   regions.update();
@@ -50,21 +60,24 @@ function drawAll(): void {
   rate.update();
   ledger.update();
   bar.update();
+  choice.update();
   header.update();
 }
 
 const connection = new Connection({
   onHello(hello) {
     if (model.greet(hello)) reference.forget();
+    view.offer(hello.views);
     looker.now();
     monitor.greet();
+    panels.update();
     rate.greet();
     drawAll();
   },
-  onUpdate(status, frame) {
-    model.update(status, frame);
+  onUpdate(status, frames) {
+    model.update(status, frames);
     if (document.hidden) return;
-    if (frame) drawFrame();
+    if (frames.size > 0) drawFrame();
     if (status.points.length > 0) rate.update();
     ledger.update();
     bar.update();
@@ -89,6 +102,6 @@ header.update();
 
 document.addEventListener("visibilitychange", drawAll);
 element("snapshot").onclick = () => {
-  const canvas = drawSnapshot(model, view, [bar.since(), header.feed().text]);
+  const canvas = drawSnapshot(model, view, beside.canvases(), [bar.since(), header.feed().text]);
   saveSnapshot(canvas, model.hello?.title ?? "evforge");
 };

@@ -14,6 +14,8 @@ export class Model {
   frame: Frame | null = null;
   /** Number of the looks that `frame` is one of. */
   frameOf = 0;
+  /** The newest frames of pictures beside the large one, by their names. */
+  beside = new Map<string, Frame>();
   points: RatePoint[] = [];
   /** How often the server has been restarted while this page watched, and when last (Unix milliseconds). */
   restarts = 0;
@@ -31,6 +33,7 @@ export class Model {
       this.restarts += 1;
       this.restartedAt = Date.now();
       this.frame = null;
+      this.beside.clear();
       this.pictureAt = null;
       this.status = null;
     }
@@ -39,12 +42,16 @@ export class Model {
     return restarted;
   }
 
-  update(status: Status, frame: Frame | null): void {
+  update(status: Status, frames: Map<number, Frame>): void {
     this.status = status;
     this.statusAt = performance.now();
     this.arrivals.push(this.statusAt);
     while (this.arrivals.length > 1 && this.arrivals[0] < this.statusAt - 3000) this.arrivals.shift();
     // Number 0 is what a browser has that has said nothing yet: not what this page wants to see.
+    if (status.wanted > 0) {
+      for (const [place, frame] of frames) if (place > 0) this.beside.set(frame.head.picture, frame);
+    }
+    const frame = frames.get(0);
     if (frame && status.wanted > 0) {
       this.frame = frame;
       this.frameOf = status.wanted;

@@ -138,7 +138,8 @@ export class MonitorPanel {
         counts: Float64Array.from(data.correlation),
       },
       factor: 1,
-      panels: 1,
+      panels: [],
+      sideBySide: true,
       across: pixelAxis(`amplitude on ${first} (bins of ${step})`, bins),
       up: pixelAxis(`amplitude on ${second}`, bins),
     });

@@ -39,17 +39,27 @@ export interface Layout {
   inShape: boolean;
 }
 
+interface Size {
+  width: number;
+  height: number;
+}
+
+/** How large `part` is in `room`: in its shape, unless that would leave most of it empty. */
+export function fitted({ width, height }: Size, part: Part, wider: number): { size: Size; inShape: boolean } {
+  const [across, up] = [(part.x1 - part.x0) * wider, part.y1 - part.y0];
+  const scale = Math.min(width / across, height / up);
+  const size = { width: across * scale, height: up * scale };
+  const inShape = size.width >= emptiest * width && size.height >= emptiest * height;
+  return { size: inShape ? size : { width, height }, inShape };
+}
+
 /** Lays out a canvas of `width` x `height` for `part`, whose pixels are `wider` times as wide as high. */
 export function layOut(width: number, height: number, part: Part, wider = 1): Layout {
   const room = {
     width: Math.max(20, width - margin.left - margin.right),
     height: Math.max(20, height - margin.top - margin.bottom),
   };
-  const [across, up] = [(part.x1 - part.x0) * wider, part.y1 - part.y0];
-  const scale = Math.min(room.width / across, room.height / up);
-  const fitted = { width: across * scale, height: up * scale };
-  const inShape = fitted.width >= emptiest * room.width && fitted.height >= emptiest * room.height;
-  const size = inShape ? fitted : room;
+  const { size, inShape } = fitted(room, part, wider);
   const plot = { left: margin.left, top: margin.top, ...size };
   // In a canvas higher than the image, the image sits in the middle.
   plot.top += (room.height - size.height) / 2;

@@ -14,6 +14,7 @@ import type { Model } from "./model";
 import type { Box } from "./plot_area";
 import type { Hello, Look, Status } from "./protocol";
 import type { Reference } from "./reference";
+import { besideOf } from "./side_pictures";
 import type { SpectrumChart } from "./spectrum_chart";
 import type { View } from "./view";
 
@@ -32,6 +33,10 @@ export interface Probe {
   regions(): { name: string; pixels: number; events: number; all: number; spectrum: number[] }[];
   /** What the newest frame says of itself; null while it is not one of what was asked for last. */
   head(): Head | null;
+  /** Pictures beside the large one: their names, and the sums of their counts; null before the first frame. */
+  beside(): { name: string; sum: number | null }[];
+  /** The view that is chosen, and whether something else is looked at. */
+  view(): { name: string | null; changed: boolean };
   /** What the page looks at, and what it asks of the server for it. */
   looked(): Looked;
   look(): Look | null;
@@ -95,6 +100,12 @@ export function installProbe({ model, view, connection, header, image, spectrum,
     regions: () => (model.frame?.regions ?? []).map((region) => ({ ...region, spectrum: Array.from(region.spectrum) })),
     head: () => (model.frame && model.frameOf === connection.asked ? model.frame.head : null),
     looked: () => view.looked,
+    beside: () =>
+      (model.hello ? besideOf(view, model.hello) : []).map(({ name }) => ({
+        name,
+        sum: model.beside.has(name) ? Array.from(model.beside.get(name)!.image.counts).reduce((sum, count) => sum + count, 0) : null,
+      })),
+    view: () => ({ name: view.chosen?.name ?? null, changed: view.isChanged() }),
     look: () => looker.look(),
     reference: () => {
       const { frame } = model;

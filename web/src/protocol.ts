@@ -22,6 +22,8 @@ export interface Hello {
   geometry: { nx: number; ny: number; nz: number; panels: number };
   /** The pictures that can be looked at. */
   pictures: PicturePlan[];
+  /** What is offered to be looked at: those of the configuration, or those shipped for the detector. */
+  views: ViewState[];
   spectrum: { bin_ns: number; bins: number; period_ns: number };
   /** Absent where events are counted. */
   content?: Content;
@@ -80,10 +82,39 @@ export interface PicturePlan {
   is_map: boolean;
   /** Pixels along the axis that it does not show, whose counts are added up. */
   depth: number;
-  /** How many panels stand side by side. */
+  /** What a step along that axis is called: "layer", "row", "column", "wire", "blade". */
+  beyond: string;
+  /** How many panels it has; columns and rows of one. */
   panels: number;
+  panel: [number, number];
+  /** Panels in a row, panel 0 at the lower left; absent where `corners` has the lower left pixel of each. */
+  panel_columns?: number;
+  corners?: [number, number][];
   across: Axis;
   up: Axis;
+}
+
+/** A view under a name. */
+export interface ViewState {
+  name: string;
+  hint: string;
+  /** The first one is large, the others are beside it. */
+  pictures: string[];
+  /** What is asked for the first one; its `points` and `bins` are not in it. */
+  look: Omit<Look, "points" | "bins">;
+  bins?: number;
+  per: string;
+  corrected: boolean;
+  log?: boolean;
+  map: string;
+  top: "maximum" | "quantile" | "fixed";
+  top_value?: number;
+  unit: string;
+  flight_path_m?: number;
+  two_theta_deg?: number;
+  spectrum_log: boolean;
+  zoom_ns?: [number, number];
+  panels?: string[];
 }
 
 export interface Packets {

@@ -3,6 +3,7 @@
 import { themeColour } from "./canvas";
 import type { Model } from "./model";
 import { grouped } from "./numbers";
+import { element } from "./page_elements";
 import { colourOf } from "./regions";
 import type { View } from "./view";
 
@@ -16,14 +17,17 @@ interface Line {
   bold?: boolean;
 }
 
-/** Draws it. `words` says of which time the counts are, and whether data come in. */
-export function drawSnapshot(model: Model, view: View, words: string[]): HTMLCanvasElement {
-  const canvases = ["#image", "#rate canvas", "#spectrum canvas"].flatMap(
-    (selector) => document.querySelector<HTMLCanvasElement>(selector) ?? [],
-  );
+/** Draws it. `beside` are the pictures beside the large one; `words` says of which time the counts are, and whether data come in. */
+export function drawSnapshot(model: Model, view: View, beside: HTMLCanvasElement[], words: string[]): HTMLCanvasElement {
+  const isShown = (canvas: HTMLCanvasElement) => canvas.checkVisibility() && canvas.width > 0;
+  const found = ["#rate canvas", "#spectrum canvas"].flatMap((selector) => document.querySelector<HTMLCanvasElement>(selector) ?? []);
+  // A picture that a view hides has no size, and takes no room.
+  const canvases = [element<HTMLCanvasElement>("image"), ...found.filter(isShown)];
+  const sides = beside.filter(isShown);
   const ratio = devicePixelRatio || 1;
   const sizes = canvases.map(({ width, height }) => ({ width: width / ratio, height: height / ratio }));
   const [image, ...charts] = sizes;
+  const below = sides.length > 0 ? lineHeight + Math.max(...sides.map((canvas) => canvas.height / ratio)) : 0;
   const right = Math.max(0, ...charts.map(({ width }) => width));
   const chartsHeight = charts.reduce((sum, { height }) => sum + height + lineHeight, 0);
   const lines = linesOf(model, view, words);
@@ -31,7 +35,7 @@ export function drawSnapshot(model: Model, view: View, words: string[]): HTMLCan
   const made = document.createElement("canvas");
   const width = Math.max(720, image.width + right + 3 * margin);
   made.width = Math.round(width * ratio);
-  made.height = Math.round((top + Math.max(image.height, chartsHeight) + margin) * ratio);
+  made.height = Math.round((top + Math.max(image.height + below, chartsHeight) + margin) * ratio);
   const context = made.getContext("2d")!;
   context.scale(ratio, ratio);
   context.fillStyle = themeColour("--surface");
@@ -41,15 +45,24 @@ export function drawSnapshot(model: Model, view: View, words: string[]): HTMLCan
     context.fillStyle = colour ?? themeColour("--text");
     context.fillText(text, margin, margin + (at + 0.75) * lineHeight, width - 2 * margin);
   });
-  context.drawImage(canvases[0], margin, top, image.width, image.height);
-  let below = top;
+  if (isShown(canvases[0])) context.drawImage(canvases[0], margin, top, image.width, image.height);
+  context.fillStyle = themeColour("--muted");
+  context.font = font;
+  let across = margin;
+  for (const canvas of sides) {
+    const [wide, high] = [canvas.width / ratio, canvas.height / ratio];
+    context.drawImage(canvas, across, top + image.height, wide, high);
+    context.fillText(canvas.nextElementSibling?.textContent ?? "", across, top + image.height + high + 0.75 * lineHeight, wide);
+    across += wide + 8;
+  }
+  let down = top;
   for (const [at, size] of charts.entries()) {
     context.font = `bold ${font}`;
     context.fillStyle = themeColour("--text");
     const title = canvases[at + 1].closest("section")?.querySelector("h2")?.textContent ?? "";
-    context.fillText(title, image.width + 2 * margin, below + 14);
-    context.drawImage(canvases[at + 1], image.width + 2 * margin, below + lineHeight, size.width, size.height);
-    below += size.height + lineHeight;
+    context.fillText(title, image.width + 2 * margin, down + 14);
+    context.drawImage(canvases[at + 1], image.width + 2 * margin, down + lineHeight, size.width, size.height);
+    down += size.height + lineHeight;
   }
   return made;
 }

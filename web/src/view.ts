@@ -1,10 +1,12 @@
 /**
  * What this page looks at: picture, part, slice, window, regions, scales. It is kept in the address, so that a link shows
- * exactly this; looked_address.ts says how.
+ * exactly this; looked_address.ts says how. It may begin with a view, which is then in the address with what differs from it.
  */
 
-import { fromAddress, toAddress } from "./looked_address";
-import type { Looked } from "./looked";
+import { fromAddress, isSame, toAddress, viewIn } from "./looked_address";
+import { nothingChosen, type Looked } from "./looked";
+import type { ViewState } from "./protocol";
+import { lookedOf } from "./views";
 
 /**
  * Browsers take no more than about a hundred changes of the address in half a minute: some at once, then one in half a
@@ -13,7 +15,14 @@ import type { Looked } from "./looked";
 const [mostAtOnce, interval] = [30, 500];
 
 export class View {
-  looked: Looked = fromAddress(location.hash);
+  looked: Looked = fromAddress(location.hash, nothingChosen);
+  /** The view that was chosen; null for none, and until the server has said which ones there are. */
+  chosen: ViewState | null = null;
+  /** What can be chosen. */
+  offered: ViewState[] = [];
+  /** What the chosen view shows. */
+  private base: Looked = nothingChosen;
+  private isOffered = false;
   private readonly listeners: (() => void)[] = [];
   /** Changes of the address that may be made at once, and when that was so. */
   private left = mostAtOnce;
@@ -24,7 +33,7 @@ export class View {
     addEventListener("hashchange", () => {
       clearTimeout(this.timer);
       this.timer = undefined;
-      this.looked = fromAddress(location.hash);
+      this.readAddress();
       this.tell();
     });
   }
@@ -32,6 +41,28 @@ export class View {
   /** Calls `listener` whenever something else is to be looked at. */
   onChange(listener: () => void): void {
     this.listeners.push(listener);
+  }
+
+  /** Takes the views that there are: the address may name one of them. */
+  offer(views: ViewState[]): void {
+    if (this.isOffered && JSON.stringify(views) === JSON.stringify(this.offered)) return;
+    if (this.timer !== undefined) this.write();
+    this.isOffered = true;
+    this.offered = views;
+    this.readAddress();
+    this.tell();
+  }
+
+  /** Shows a view as it is; null for what the page shows without one. */
+  choose(name: string | null): void {
+    this.chosen = this.offered.find((view) => view.name === name) ?? null;
+    this.base = this.chosen ? lookedOf(this.chosen) : nothingChosen;
+    this.change(this.base);
+  }
+
+  /** Whether something else is looked at than the view shows. */
+  isChanged(): boolean {
+    return !isSame(this.looked, this.base);
   }
 
   change(some: Partial<Looked>): void {
@@ -46,7 +77,17 @@ export class View {
 
   /** The address of a page that shows exactly this. */
   link(): string {
-    return location.origin + location.pathname + location.search + toAddress(this.looked, location.hash);
+    // Before the server has said what there is, the name in the address is not forgotten.
+    const name = this.isOffered ? (this.chosen?.name ?? null) : viewIn(location.hash);
+    const behind = toAddress(this.looked, location.hash, name, this.base);
+    return location.origin + location.pathname + location.search + behind;
+  }
+
+  private readAddress(): void {
+    const name = viewIn(location.hash);
+    this.chosen = this.offered.find((view) => view.name === name) ?? null;
+    this.base = this.chosen ? lookedOf(this.chosen) : nothingChosen;
+    this.looked = fromAddress(location.hash, this.base);
   }
 
   private write(): void {

@@ -382,7 +382,7 @@ fn read_tables(document: &Document) -> Result<(CommonConfig, Option<Found>), Tab
         serve: tables.take_or_default("serve")?,
         log: tables.take_or_default("log")?,
         placement: tables.take("placement")?,
-        outputs: tables.take_or_default("outputs")?,
+        outputs: outputs_of(tables.take_or_default("outputs")?, folder),
         text: document.text.clone(),
         file_text: document.file_text.clone(),
         path: document.path.clone(),
@@ -444,6 +444,20 @@ fn section_of(tables: &Tables<'_>) -> Result<Option<&'static str>, SettingsError
         }
         section => Ok(section),
     }
+}
+
+/// The tables `[outputs.…]`. What an output reads lies beside the configuration, unlike what it writes: the views of a page.
+fn outputs_of(mut tables: BTreeMap<String, toml::Value>, folder: &Path) -> BTreeMap<String, toml::Value> {
+    for (id, table) in &mut tables {
+        let is_view = table.get("kind").map_or(id == "view", |kind| kind.as_str() == Some("view"));
+        if is_view && let Some(toml::Value::String(file)) = table.get_mut("views") {
+            // What is no text stays as it is, as the folder was text before.
+            if let Ok(path) = folder.join(&*file).into_os_string().into_string() {
+                *file = path;
+            }
+        }
+    }
+    tables
 }
 
 impl CommonConfig {

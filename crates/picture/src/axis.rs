@@ -16,6 +16,12 @@ pub enum Unit {
     Mm,
     /// Bins of time of flight.
     Bin,
+    /// Strips of a Multi-Blade.
+    Strip,
+    /// Wires of a blade.
+    Wire,
+    /// Blades, or what else stands in blocks on an arc.
+    Blade,
 }
 
 /// An axis of a picture.
@@ -57,6 +63,11 @@ impl Axis {
                 Self { label: format!("{letter} ({word})"), unit, pixels: all, first: 0.0, step: 1.0, pitch }
             }
         }
+    }
+
+    /// An axis of strips, wires or blades, which are numbered.
+    pub(crate) fn numbered(label: &str, unit: Unit, pixels: u32) -> Self {
+        Self { label: label.into(), unit, pixels, first: 0.0, step: 1.0, pitch: None }
     }
 
     /// An axis of `bins` bins of time of flight.

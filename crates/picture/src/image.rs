@@ -1,7 +1,6 @@
 //! A flat image of counts.
 
 use crate::plane::Plane;
-use evforge_core::geometry::LogicalGeometry;
 
 /// A flat image of counts. Columns count from the left and rows from the **bottom**.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -15,10 +14,8 @@ pub struct Image {
 }
 
 impl Image {
-    /// An image of zeros for a geometry seen in a plane, its panels side by side.
-    pub fn for_plane(geometry: &LogicalGeometry, plane: Plane) -> Self {
-        let [nx, ny] = plane.size(geometry);
-        let nx = nx * geometry.panels();
+    /// An image of zeros.
+    pub(crate) fn zeros([nx, ny]: [u32; 2]) -> Self {
         Self { nx, ny, counts: vec![0; nx as usize * ny as usize] }
     }
 
@@ -35,25 +32,26 @@ impl Image {
         block_sums(&self.counts, self.nx, from, to, block)
     }
 
-    /// Adds one row of pixels along x: `row` of layer `layer` in `panel`.
+    /// Adds one row of pixels along x: row `row` of layer `layer`, in a panel whose lower left pixel is at `corner`.
     pub(crate) fn add_row(
         &mut self,
         plane: Plane,
-        [row, layer, panel]: [usize; 3],
-        [nx, ny]: [usize; 2],
+        [row, layer]: [usize; 2],
+        corner: [u32; 2],
         counts: &[u64],
     ) {
         let width = self.nx as usize;
+        let corner = corner[1] as usize * width + corner[0] as usize;
         let (start, is_sum) = match plane {
-            Plane::Xy => (row * width + panel * nx, false),
-            Plane::Xz => (layer * width + panel * nx, false),
-            Plane::Yz => (layer * width + panel * ny + row, true),
+            Plane::Xy => (row * width + corner, false),
+            Plane::Xz => (layer * width + corner, false),
+            Plane::Yz => (layer * width + corner + row, true),
         };
         if is_sum {
             self.counts[start] += counts.iter().sum::<u64>();
             return;
         }
-        for (count, more) in self.counts[start..start + nx].iter_mut().zip(counts) {
+        for (count, more) in self.counts[start..start + counts.len()].iter_mut().zip(counts) {
             *count += more;
         }
     }

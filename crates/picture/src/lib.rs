@@ -9,6 +9,7 @@
 //! | you look for | it is in |
 //! |---|---|
 //! | which pictures a detector and its beam monitors have, with titles and axes | [`PictureSet`] |
+//! | where panels are in a picture, pictures blade by blade | [`PanelLayout`], [`Blades`] |
 //! | how pixels become a flat image | [`PictureSet::add`], [`Plane`] |
 //! | where each pixel is in a picture, for counting straight into it | [`PictureSet::places`] |
 //! | an image on fewer or more points than it has pixels | [`AxisFit`], [`Cells`] |
@@ -21,11 +22,14 @@
 
 mod axis;
 mod binning;
+mod blades;
 mod canvas;
 mod caption;
 mod colours;
 mod grid;
 mod image;
+mod panels;
+mod picture_plan;
 mod picture_set;
 mod places;
 mod plane;
@@ -36,11 +40,14 @@ mod sheet;
 
 pub use axis::{Axis, Unit};
 pub use binning::{AxisFit, Cells, fit};
+pub use blades::Blades;
 pub use caption::{Caption, heading, loss_text};
 pub use colours::{COLOUR_STEPS, ColourMap, EMPTY_COLOUR, Rgb, colours, page_table};
 pub use grid::Grid;
 pub use image::{Image, block_sums};
-pub use picture_set::{PicturePlan, PictureSet};
+pub use panels::PanelLayout;
+pub use picture_plan::PicturePlan;
+pub use picture_set::PictureSet;
 pub use places::{NOWHERE, long_axes};
 pub use plane::Plane;
 pub use png_file::{PictureError, encode_png};

@@ -4,67 +4,24 @@
 //! |---|---|
 //! | a flat detector | one: xy |
 //! | a detector with depth | three: xy, xz, yz, each the sum along the third axis |
-//! | several panels | the same, panels side by side, panel 0 at the left |
+//! | several panels | the same, panels as they stand or side by side ([`PanelLayout`]) |
+//! | a Multi-Blade whose blades are known | further ones: blade (strips and wires, all blades on one another), blades (a row for each blade) |
 //! | a beam monitor with positions | one, with its name |
 //! | a beam monitor without | one of a single pixel: shown as a number |
 //!
 //! The pictures of a detector or of a monitor hold each of its events exactly once, so the first picture of each, added up,
 //! gives all events within the geometry ([`PictureSet::total`]).
 
-use crate::axis::Axis;
+use crate::axis::{Axis, Unit};
+use crate::blades::Blades;
 use crate::image::Image;
+use crate::panels::PanelLayout;
+use crate::picture_plan::PicturePlan;
 use crate::plane::Plane;
 use evforge_core::beam_monitor::BeamMonitorPlan;
 use evforge_core::event::PixelId;
-use evforge_core::geometry::LogicalGeometry;
+use evforge_core::geometry::{Coordinates, LogicalGeometry};
 use evforge_core::placement::{GridAxis, Placement};
-
-/// A picture: what it shows and how.
-#[derive(Clone, Debug, PartialEq)]
-pub struct PicturePlan {
-    /// What programs call it: "xy", or the name of a monitor.
-    pub name: String,
-    /// What people read: "xy, sum of 16 layers", "monitor_2".
-    pub title: String,
-    /// The plane.
-    pub plane: Plane,
-    /// How many panels stand side by side.
-    pub panels: u32,
-    /// The axis to the right.
-    pub across: Axis,
-    /// The axis upwards.
-    pub up: Axis,
-    /// Pixels along the axis that it does not show, whose counts are added up: 1 where there is nothing to add.
-    pub depth: u32,
-    /// Whether it is of a beam monitor.
-    pub is_monitor: bool,
-    /// Whether it is a map of an axis against time of flight.
-    pub is_map: bool,
-    /// Whether it is the first of its detector or monitor: the first ones together hold every event once.
-    pub is_first: bool,
-    /// The part of the pixels of which it is: 0 for the detector, then beam monitors.
-    pub part: usize,
-}
-
-impl PicturePlan {
-    /// The plan of a part of it: left, bottom, right and top in pixels, the latter two the first ones beyond.
-    #[must_use]
-    pub fn of_part(&self, [x0, y0, x1, y1]: [u32; 4]) -> Self {
-        let is_whole = x1 - x0 == self.across.pixels;
-        Self {
-            across: self.across.part(x0, x1),
-            up: self.up.part(y0, y1),
-            // Panels that are cut have no borders at equal distances.
-            panels: if is_whole { self.panels } else { 1 },
-            ..self.clone()
-        }
-    }
-
-    /// True if it is a single number.
-    pub fn is_number(&self) -> bool {
-        self.across.pixels == 1 && self.up.pixels == 1
-    }
-}
 
 /// Pixels that belong together: those of the detector, or of a monitor. The first pixel of a part follows the last one of
 /// the part before.
@@ -95,7 +52,7 @@ impl PictureSet {
         let mut with_pixels: Vec<_> = monitors.into_iter().filter(|plan| !plan.pixels().is_empty()).collect();
         with_pixels.sort_by_key(|plan| plan.first_pixel);
         if with_pixels.iter().all(|plan| plan.alongside) {
-            set.add_detector(geometry, placement.map_or([None; 3], pitch_of));
+            set.add_detector(geometry, placement);
         }
         for plan in with_pixels {
             set.add_monitor(plan);
@@ -108,32 +65,83 @@ impl PictureSet {
         Self::new(geometry, [], None)
     }
 
-    fn add_detector(&mut self, geometry: &LogicalGeometry, pitch: [Option<f64>; 3]) {
-        let panels = if geometry.panels() > 1 { ", panels side by side" } else { "" };
+    fn add_detector(&mut self, geometry: &LogicalGeometry, placement: Option<&Placement>) {
+        let pitch = placement.map_or([None; 3], pitch_of);
         for (index, &plane) in Plane::of(geometry).iter().enumerate() {
+            let layout = match plane {
+                Plane::Xy => PanelLayout::of(geometry, placement),
+                Plane::Xz | Plane::Yz => PanelLayout::from_a_side(geometry, placement),
+            };
             let [right, upwards, along] = plane.axes();
+            let panels = layout.words(geometry.panels());
             let title = match (geometry.nz() > 1, along) {
                 (false, _) => format!("all pixels{panels}"),
                 (true, 0) => format!("{}, sum of {} columns{panels}", plane.name(), geometry.nx()),
                 (true, 1) => format!("{}, sum of {} rows{panels}", plane.name(), geometry.ny()),
                 (true, _) => format!("{}, sum of {} layers{panels}", plane.name(), geometry.nz()),
             };
-            let [nx, ny] = plane.size(geometry);
+            let panel = plane.size(geometry);
+            let [nx, ny] = layout.size(geometry.panels(), panel);
+            // Panels as they stand are one plane: its millimetres are true.
+            let pieces = match layout {
+                PanelLayout::Standing { .. } => [1, 1],
+                PanelLayout::Rows { .. } => [nx / panel[0], ny / panel[1]],
+            };
             self.plans.push(PicturePlan {
                 name: plane.name().into(),
                 title,
                 plane,
                 panels: geometry.panels(),
-                across: Axis::new(right, nx, geometry.panels(), pitch[right]),
-                up: Axis::new(upwards, ny, 1, pitch[upwards]),
+                across: Axis::new(right, nx / pieces[0], pieces[0], pitch[right]),
+                up: Axis::new(upwards, ny / pieces[1], pieces[1], pitch[upwards]),
+                layout,
+                panel,
+                blades: None,
                 depth: [geometry.nx(), geometry.ny(), geometry.nz()][along],
+                beyond: ["column", "row", "layer"][along],
                 is_monitor: false,
                 is_map: false,
                 is_first: index == 0,
                 part: self.parts.len(),
             });
         }
+        if let Some(blades) = Blades::of(geometry, placement) {
+            self.add_blades(geometry, blades);
+        }
         self.add_part(*geometry, 0);
+    }
+
+    /// The pictures by blade: all blades on one another, and a row for each blade.
+    fn add_blades(&mut self, geometry: &LogicalGeometry, blades: Blades) {
+        let sides = blades.sides(geometry);
+        let strips = if blades.is_of_rows() { 0 } else { 1 };
+        let axis = |which: usize| match which {
+            2 => Axis::numbered("blade", Unit::Blade, sides[2]),
+            strip if strip == strips => Axis::numbered("strip", Unit::Strip, sides[strip]),
+            wire => Axis::numbered("wire in the blade", Unit::Wire, sides[wire]),
+        };
+        let beyond = |which: usize| if which == 2 { "blade" } else { "wire" };
+        let from_above = if blades.is_of_rows() { Plane::Xz } else { Plane::Yz };
+        for (name, plane) in [("blades", from_above), ("blade", Plane::Xy)] {
+            let [right, upwards, along] = plane.axes();
+            self.plans.push(PicturePlan {
+                name: name.into(),
+                title: format!("{name}, sum of {} {}s", sides[along], beyond(along)),
+                plane,
+                panels: 1,
+                layout: PanelLayout::side_by_side(1),
+                panel: [sides[right], sides[upwards]],
+                blades: Some(blades),
+                across: axis(right),
+                up: axis(upwards),
+                depth: sides[along],
+                beyond: beyond(along),
+                is_monitor: false,
+                is_map: false,
+                is_first: false,
+                part: self.parts.len(),
+            });
+        }
     }
 
     fn add_monitor(&mut self, monitor: &BeamMonitorPlan) {
@@ -145,9 +153,13 @@ impl PictureSet {
             title: monitor.name.clone(),
             plane: Plane::Xy,
             panels: 1,
+            layout: PanelLayout::side_by_side(1),
+            panel: [monitor.nx, monitor.ny],
+            blades: None,
             across: Axis::new(0, monitor.nx, 1, None),
             up: Axis::new(1, monitor.ny, 1, None),
             depth: 1,
+            beyond: "layer",
             is_monitor: true,
             is_map: false,
             is_first: true,
@@ -186,7 +198,7 @@ impl PictureSet {
 
     /// Images of zeros, one for each picture.
     pub fn images(&self) -> Vec<Image> {
-        let image = |plan: &PicturePlan| Image::for_plane(&self.parts[plan.part].geometry, plan.plane);
+        let image = |plan: &PicturePlan| Image::zeros([plan.across.pixels, plan.up.pixels]);
         self.plans.iter().map(image).collect()
     }
 
@@ -198,13 +210,22 @@ impl PictureSet {
             counts.by_ref().take(part.gap).for_each(drop);
             let geometry = &part.geometry;
             let [nx, ny, nz] = [geometry.nx(), geometry.ny(), geometry.nz()].map(|side| side as usize);
-            for (panel, layer) in (0..geometry.panels() as usize).flat_map(|p| (0..nz).map(move |z| (p, z))) {
+            for (panel, layer) in (0..geometry.panels()).flat_map(|p| (0..nz).map(move |z| (p, z))) {
                 for row in 0..ny {
                     line.clear();
                     line.extend(counts.by_ref().take(nx));
                     let of_part = images.iter_mut().zip(&self.plans).filter(|(_, plan)| plan.part == index);
                     for (image, plan) in of_part {
-                        image.add_row(plan.plane, [row, layer, panel], [nx, ny], &line);
+                        if plan.blades.is_none() {
+                            let corner = plan.layout.corner(panel, plan.panel);
+                            image.add_row(plan.plane, [row, layer], corner, &line);
+                            continue;
+                        }
+                        for (&count, x) in line.iter().zip(0..) {
+                            let at = Coordinates { x, y: row as u32, z: layer as u32, panel };
+                            let ([column, row], _) = plan.place(at);
+                            image.counts[row as usize * image.nx as usize + column as usize] += count;
+                        }
                     }
                 }
             }
@@ -233,6 +254,8 @@ impl PictureSet {
             name: format!("{letter}-tof"),
             title: format!("{letter} against time of flight"),
             panels: 1,
+            layout: PanelLayout::side_by_side(1),
+            panel: [bins, rows],
             across: Axis::of_time(bins),
             up: Axis::new(axis, rows, 1, None),
             depth: 1,

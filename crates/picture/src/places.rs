@@ -17,11 +17,9 @@ impl PictureSet {
     pub fn places_within(&self, which: usize, [from, to]: [u32; 2]) -> Vec<u32> {
         let Some(plan) = self.plans().get(which) else { return Vec::new() };
         let columns = plan.across.pixels;
-        let [.., along] = plan.plane.axes();
-        self.table(which, |geometry, at| {
-            let [column, row] = plan.plane.place(geometry, at);
-            let is_within = (from..to).contains(&[at.x, at.y, at.z][along]);
-            if is_within { row * columns + column } else { NOWHERE }
+        self.table(which, |_, at| {
+            let ([column, row], beyond) = plan.place(at);
+            if (from..to).contains(&beyond) { row * columns + column } else { NOWHERE }
         })
     }
 

@@ -45,10 +45,10 @@ impl Plane {
         [sides[across], sides[up]]
     }
 
-    /// Column and row of a pixel; panels stand side by side, panel 0 at the left.
-    pub fn place(self, geometry: &LogicalGeometry, at: Coordinates) -> [u32; 2] {
+    /// Column and row of a pixel in its panel.
+    pub fn place(self, at: Coordinates) -> [u32; 2] {
         let coordinates = [at.x, at.y, at.z];
         let [across, up, _] = self.axes();
-        [at.panel * self.size(geometry)[0] + coordinates[across], coordinates[up]]
+        [coordinates[across], coordinates[up]]
     }
 }

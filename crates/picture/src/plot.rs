@@ -5,9 +5,10 @@ use crate::binning::{AxisFit, Cells, counts_label};
 use crate::canvas::{Anchor, Area, Canvas, Font};
 use crate::colours::{COLOUR_STEPS, EMPTY_COLOUR, Rgb, colours};
 use crate::image::Image;
-use crate::picture_set::PicturePlan;
+use crate::picture_plan::PicturePlan;
 use crate::scale::Scale;
 use evforge_core::quantity::grouped;
+use std::collections::BTreeSet;
 
 pub(crate) const INK: Rgb = [20, 22, 28];
 pub(crate) const FRAME: Rgb = [90, 96, 110];
@@ -76,27 +77,39 @@ impl Plot<'_> {
         }
     }
 
-    /// Borders and numbers of panels that stand side by side. The border is drawn beside the picture and not over it: every
-    /// point within the frame is a count.
+    /// Borders of panels, and numbers of those that stand side by side. Borders are drawn beside the picture and not over it:
+    /// every point within the frame is a count.
     fn draw_panels(&self, canvas: &mut Canvas, area: Area) {
-        let panels = self.plan.panels as i32;
-        if panels < 2 {
+        let PicturePlan { panels, layout, panel, across, up, .. } = self.plan;
+        if *panels < 2 {
             return;
         }
-        let place =
-            |panel: i32| area.left + (i64::from(area.width) * i64::from(panel) / i64::from(panels)) as i32;
-        for panel in 0..panels {
-            let (from, to) = (place(panel), place(panel + 1));
-            let long = format!("panel {panel}");
-            let name = if Font::Normal.width(&long) < to - from { long } else { panel.to_string() };
-            if Font::Normal.width(&name) < to - from {
+        let point = |place: u32, all: u32, points: i32| {
+            (i64::from(points) * i64::from(place) / i64::from(all.max(1))) as i32
+        };
+        let mut borders = [BTreeSet::new(), BTreeSet::new()];
+        for number in 0..*panels {
+            let corner = layout.corner(number, *panel);
+            let [from, to] = [corner[0], corner[0] + panel[0]]
+                .map(|column| area.left + point(column, across.pixels, area.width));
+            borders[0].insert(corner[0]);
+            borders[1].insert(corner[1]);
+            let long = format!("panel {number}");
+            let name = if Font::Normal.width(&long) < to - from { long } else { number.to_string() };
+            if layout.is_one_row(*panels) && Font::Normal.width(&name) < to - from {
                 canvas.text(&name, ((from + to) / 2, area.top - 12), Anchor::Middle, Font::Normal, INK);
             }
-            if panel > 0 {
-                let tick = Area { left: from, top: area.top - PANEL_NAMES, width: 1, height: PANEL_NAMES };
-                canvas.fill(tick, FRAME);
-                let below = Area { top: area.top + area.height, height: 8, ..tick };
-                canvas.fill(below, FRAME);
+        }
+        for &column in borders[0].iter().filter(|&&column| column > 0) {
+            let left = area.left + point(column, across.pixels, area.width);
+            let tick = Area { left, top: area.top - PANEL_NAMES, width: 1, height: PANEL_NAMES };
+            canvas.fill(tick, FRAME);
+            canvas.fill(Area { top: area.top + area.height, height: 8, ..tick }, FRAME);
+        }
+        for &row in borders[1].iter().filter(|&&row| row > 0) {
+            let top = area.top + area.height - point(row, up.pixels, area.height);
+            for left in [area.left - 8, area.left + area.width] {
+                canvas.fill(Area { left, top, width: 8, height: 1 }, FRAME);
             }
         }
     }

@@ -1,5 +1,6 @@
 //! What can go wrong when a live view is started, in words for a person.
 
+use crate::views::ViewFileError;
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
 
@@ -25,6 +26,9 @@ pub enum ViewError {
         /// What it may be.
         expected: String,
     },
+    /// A file of views does not fit the pictures.
+    #[error("the live view's views: {0}")]
+    Views(#[from] ViewFileError),
     /// The system gave no thread or no memory for the server.
     #[error("the live view's server could not be started: {source}")]
     Start {

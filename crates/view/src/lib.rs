@@ -27,6 +27,7 @@
 //! | how pixels of any geometry become flat pictures | [`PictureSet`](evforge_picture::PictureSet) |
 //! | bins of the time-of-flight spectrum | [`spectrum`] |
 //! | the history of everything that is counted | `history/` |
+//! | what is looked at for a purpose, under a name | `views/`, [`ViewFile`] |
 //! | what must be seen from across the room | [`SignState`] |
 
 #![forbid(unsafe_code)]
@@ -67,6 +68,7 @@ mod shown_run;
 mod signs;
 mod sink;
 pub mod spectrum;
+mod views;
 mod waiting;
 
 pub use client_counts::ClientCounts;
@@ -77,3 +79,4 @@ pub use options::ViewOptions;
 pub use protocol::{AdviceState, LocatedLoss, ShownContent, SignState};
 pub use settings::ViewSettings;
 pub use sink::{LiveSink, ViewCounters};
+pub use views::{ViewFile, ViewFileError};

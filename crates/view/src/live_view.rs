@@ -62,7 +62,8 @@ impl LiveView {
     /// Takes the address, starts the server's thread and returns at once.
     ///
     /// # Errors
-    /// If an option is outside its range, the address cannot be taken, or the system gives no thread.
+    /// If an option is outside its range, views are of pictures that are not there, the address cannot be taken, or the system gives
+    /// no thread.
     pub fn start(options: ViewOptions) -> Result<Self, ViewError> {
         options.check()?;
         let cannot_listen = |source| ViewError::Listen { address: options.address, source };
@@ -70,7 +71,7 @@ impl LiveView {
         let listener = TcpListener::bind(options.address).map_err(cannot_listen)?;
         listener.set_nonblocking(true).map_err(cannot_listen)?;
         let address = listener.local_addr().map_err(cannot_listen)?;
-        let shared = Arc::new(Shared::new(options, Arc::default()));
+        let shared = Arc::new(Shared::new(options, Arc::default())?);
         let (shown, showing) = ShownRun::begin(Arc::clone(&shared), http_api::openapi().to_string().into());
         let runtime =
             tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(cannot_start)?;
@@ -98,7 +99,7 @@ impl LiveView {
     pub fn show(&self, options: ViewOptions) -> Result<(), ViewError> {
         options.check()?;
         let mut now = lock(&self.now);
-        let shared = Arc::new(Shared::new(options, Arc::clone(&now.shared.clients)));
+        let shared = Arc::new(Shared::new(options, Arc::clone(&now.shared.clients))?);
         let showing = self.shown.change(Arc::clone(&shared));
         let last_update =
             showing.make_updates(&self.runtime).map_err(|source| ViewError::Start { source })?;

@@ -3,6 +3,7 @@
 use crate::error::ViewError;
 use crate::protocol::ShownContent;
 use crate::spectrum::MOST_BINS;
+use crate::views::ViewFile;
 use axum::http::uri::Authority;
 use evforge_control::ControlAccess;
 use evforge_core::beam_monitor::BeamMonitorPlan;
@@ -81,6 +82,8 @@ pub struct ViewOptions {
     pub host_names: Vec<String>,
     /// Name of the detector's section in the configuration, a label in `/metrics`. Default: empty.
     pub detector: String,
+    /// What the page offers to look at. Default: what is shipped for `detector`.
+    pub views: Option<ViewFile>,
     /// The state of the run before its first packet, which `/metrics` has until another one comes. Default: none.
     pub at_start: Option<Arc<RunState>>,
     /// The monitor data of the detector, which the page can then show and switch. Default: none.
@@ -121,6 +124,7 @@ impl ViewOptions {
             write_timeout: Duration::from_secs(30),
             host_names: Vec::new(),
             detector: String::new(),
+            views: None,
             at_start: None,
             monitor: None,
             advice: None,

@@ -28,7 +28,8 @@
 use crate::json_object::json_object;
 use crate::looks::limits::{MOST_CORNERS, MOST_LOOKS, MOST_POINTS, MOST_REGIONS};
 use crate::spectrum::MOST_BINS;
-use evforge_picture::{Axis, PicturePlan};
+use crate::views::ViewState;
+use evforge_picture::{Axis, PanelLayout, PicturePlan};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -59,6 +60,8 @@ json_object! {
         pub geometry: GeometryState,
         /// The pictures: frames refer to them by their number in this list.
         pub pictures: Vec<PictureState>,
+        /// What the page offers to look at: the views of the configuration, or those shipped for the detector.
+        pub(crate) views: Vec<ViewState>,
         /// Bins of the time-of-flight spectrum.
         pub spectrum: SpectrumState,
         /// What pictures and spectrum show instead, if that is not counts of events; absent if it is.
@@ -133,7 +136,7 @@ json_object! {
     /// A picture.
     #[derive(Clone, Debug, Serialize)]
     pub struct PictureState {
-        /// What programs call it: "xy", "xz", "yz", the name of a beam monitor, or "x-tof" and the like.
+        /// What programs call it: "xy", "xz", "yz", "blades", "blade", the name of a beam monitor, or "x-tof" and the like.
         pub name: String,
         /// What people read.
         pub title: String,
@@ -143,10 +146,20 @@ json_object! {
         pub is_monitor: bool,
         /// Pixels along the axis that it does not show, whose counts are added up: 1 where there is nothing to add.
         pub depth: u32,
+        /// What a step along that axis is called: "layer", "row", "column", "wire" or "blade".
+        pub beyond: &'static str,
         /// True for a map: time of flight to the right (as many pixels as the look has bins), an axis of the detector upwards.
         pub is_map: bool,
-        /// How many panels stand side by side.
+        /// How many panels it has.
         pub panels: u32,
+        /// Columns and rows of a panel.
+        pub panel: [u32; 2],
+        /// Panels in a row of the picture, panel 0 at the lower left; absent where they are as they stand.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub panel_columns: Option<u32>,
+        /// Column and row of the lower left pixel of each panel, where panels are as they stand; else absent.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub corners: Option<Vec<[u32; 2]>>,
         /// The axis to the right: label, unit, number of pixels, the value in the middle of pixel 0, and the step to the next.
         pub across: Axis,
         /// The axis upwards.
@@ -156,6 +169,10 @@ json_object! {
 
 impl PictureState {
     pub(crate) fn of(plan: &PicturePlan) -> Self {
+        let (panel_columns, corners) = match &plan.layout {
+            PanelLayout::Rows { columns } => (Some(*columns), None),
+            PanelLayout::Standing { corners, .. } => (None, Some(corners.to_vec())),
+        };
         Self {
             name: plan.name.clone(),
             title: plan.title.clone(),
@@ -163,7 +180,11 @@ impl PictureState {
             is_monitor: plan.is_monitor,
             depth: plan.depth,
             is_map: plan.is_map,
+            beyond: plan.beyond,
             panels: plan.panels,
+            panel: plan.panel,
+            panel_columns,
+            corners,
             across: plan.across.clone(),
             up: plan.up.clone(),
         }

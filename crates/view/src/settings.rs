@@ -5,14 +5,17 @@ use crate::live_view::LiveView;
 use crate::looks::board;
 use crate::options::{EVENT_MEMORY, ViewOptions};
 use crate::sink::ViewCounters;
+use crate::views::ViewFile;
 use evforge_core::counter::{CounterInfo, CounterSet};
 use evforge_core::output::Output;
 use evforge_core::quantity::{Angle, ByteSize, Length, TimeSpan};
 use evforge_outputs::{OutputContext, OutputPlan, QueueSettings};
-use evforge_picture::PictureSet;
-use serde::Deserialize;
+use evforge_picture::{PicturePlan, PictureSet};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
 use std::error::Error;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// The keys of `[outputs.view]`.
@@ -38,6 +41,15 @@ pub struct ViewSettings {
     /// Angle between the beam and the way to the middle of the detector: "90deg". The page has d-spacings with it.
     #[serde(default)]
     pub scattering_angle: Option<Angle>,
+    /// A file of views, which the page offers in the place of those that are shipped for the detector.
+    #[serde(default, deserialize_with = "views_of_file")]
+    pub views: Option<ViewFile>,
+}
+
+/// The file is read with the configuration that names it: what is wrong with it is known before a run begins.
+fn views_of_file<'de, D: Deserializer<'de>>(from: D) -> Result<Option<ViewFile>, D::Error> {
+    let path = PathBuf::deserialize(from)?;
+    ViewFile::read(&path).map(Some).map_err(D::Error::custom)
 }
 
 impl ViewSettings {
@@ -62,10 +74,12 @@ impl OutputPlan for ViewSettings {
 
     fn memory_bound(&self, context: &OutputContext) -> usize {
         let monitors = context.ledger.beam_monitors.iter().map(|data| data.plan());
-        let pictures = PictureSet::new(&context.geometry, monitors, None);
-        // Counts, where each pixel is in each picture, and the images of a pass.
-        let of_pictures =
-            pictures.pixel_count() * (size_of::<u64>() + (4 + 2 * 8) * (pictures.plans().len() + 3));
+        let pictures = PictureSet::new(&context.geometry, monitors, context.placement.as_ref());
+        // Counts, where each pixel is in each picture, and the images of a pass. Maps are three more pictures at most.
+        let (pixels, plans) = (pictures.pixel_count(), pictures.plans());
+        let cells = |plan: &PicturePlan| plan.across.pixels as usize * plan.up.pixels as usize;
+        let images = 3 * pixels + plans.iter().map(cells).sum::<usize>();
+        let of_pictures = pixels * (size_of::<u64>() + 4 * (plans.len() + 3)) + 2 * size_of::<u64>() * images;
         of_pictures + self.event_memory() + board::MOST_BYTES + history::MOST_BYTES
     }
 
@@ -79,6 +93,7 @@ impl OutputPlan for ViewSettings {
             flight_path_m: self.flight_path.map(|length| length.metres),
             scattering_angle_deg: self.scattering_angle.map(|angle| angle.degrees),
             host_names: self.host_names,
+            views: self.views,
             monitor: context.monitor.clone(),
             advice: context.advice.clone(),
             folders: context.folders.clone(),

@@ -3,6 +3,7 @@
 use crate::accumulator::{Accumulator, InputState, ObservedState};
 use crate::advice::Advice;
 use crate::client_counts::ClientCounters;
+use crate::error::ViewError;
 use crate::event_memory::EventMemory;
 use crate::feed_view;
 use crate::frame::Picture;
@@ -17,6 +18,7 @@ use crate::protocol::{
 };
 use crate::signs::Watch;
 use crate::spectrum::SpectrumBins;
+use crate::views::{self, ViewState};
 use evforge_metrics::{Format, Host, Section, run_metrics, text};
 use evforge_picture::Image;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -30,6 +32,8 @@ pub(crate) struct Shared {
     pub(crate) options: ViewOptions,
     pub(crate) bins: SpectrumBins,
     pub(crate) pictured: Pictured,
+    /// What the page offers to look at.
+    views: Vec<ViewState>,
     /// What browsers want to see.
     pub(crate) board: Arc<Board>,
     pub(crate) instance: String,
@@ -52,7 +56,9 @@ pub(crate) struct Shared {
 const AT_WORK: usize = 2;
 
 impl Shared {
-    pub(crate) fn new(options: ViewOptions, clients: Arc<ClientCounters>) -> Self {
+    /// # Errors
+    /// If the views are of pictures that are not there.
+    pub(crate) fn new(options: ViewOptions, clients: Arc<ClientCounters>) -> Result<Self, ViewError> {
         let bins = match &options.content {
             Some((_, bins)) => SpectrumBins::steps(*bins),
             None => SpectrumBins::new(&options.pulses, options.time_of_flight_bin_ns),
@@ -60,9 +66,12 @@ impl Shared {
         let has_events = options.counts_events && options.content.is_none();
         let nanoseconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
         let started_ms = unix_ms();
-        Self {
+        let pictured = Pictured::new(options.pictures(), &options.geometry, bins, has_events);
+        let views = views::offered(options.views.as_ref(), &options.detector, &pictured)?;
+        Ok(Self {
             bins,
-            pictured: Pictured::new(options.pictures(), &options.geometry, bins, has_events),
+            pictured,
+            views,
             board: Arc::default(),
             instance: format!("{:x}-{:x}", nanoseconds, std::process::id()),
             started_ms,
@@ -76,7 +85,7 @@ impl Shared {
             host: Host::default(),
             at_work: Semaphore::new(AT_WORK),
             options,
-        }
+        })
     }
 
     pub(crate) fn add_stream(&self, name: &str) -> Arc<Accumulator> {
@@ -270,6 +279,7 @@ impl Shared {
                 panels: geometry.panels(),
             },
             pictures: self.pictured.states(),
+            views: self.views.clone(),
             spectrum: SpectrumState {
                 bin_ns: self.bins.width_ns,
                 bins: self.bins.count,

@@ -28,6 +28,8 @@ pub struct PlacementSettings {
     pub monitors: BTreeMap<String, Length>,
     /// Blocks on an arc around the sample.
     pub arc: Option<ArcSettings>,
+    /// In pictures, panels are in rows of so many.
+    pub panel_columns: Option<u32>,
     /// The place of each panel.
     #[serde(default)]
     pub panel: Vec<PanelSettings>,
@@ -124,6 +126,11 @@ impl PlacementSettings {
                 "must not be less than 0: to place a panel before the sample, use angle = \"180deg\"";
             return SettingsError::refuse(format!("panel[{index}].distance"), problem);
         }
+        if let Some(found) = self.panel_columns.filter(|columns| !(1..=geometry.panels()).contains(columns)) {
+            let panels = geometry.panels();
+            let expected = format!("found {found}, expected 1 to {panels}: the geometry has {panels}");
+            return SettingsError::refuse("panel_columns", expected);
+        }
         let lengths = self.pitch.iter().chain(&self.source_distance).chain(self.monitors.values());
         let of_panels = self.panel.iter().flat_map(|panel| panel.offset.iter().chain([&panel.distance]));
         if let Some(far) = lengths.chain(of_panels).find(|length| length.metres.abs() > LONGEST) {
@@ -140,6 +147,7 @@ impl PlacementSettings {
             source_distance,
             monitors: self.monitors.iter().map(|(name, at)| (name.clone(), at.metres)).collect(),
             arc: self.arc.map(|arc| self.arc(arc, geometry)).transpose()?,
+            panel_columns: self.panel_columns,
             panels: self.panel.iter().map(PanelSettings::steps).collect(),
         })
     }

@@ -13,6 +13,7 @@ fn settings(pitch: &str) -> PlacementSettings {
         source_distance: None,
         monitors: BTreeMap::new(),
         arc: None,
+        panel_columns: None,
         panel: Vec::new(),
     }
 }

@@ -24,7 +24,7 @@ pub enum TransformationKind {
 
 impl Transformation {
     /// Where a place is after the step.
-    pub(super) fn apply(&self, at: [f64; 3]) -> [f64; 3] {
+    pub fn apply(&self, at: [f64; 3]) -> [f64; 3] {
         let Self { axis, amount, .. } = self;
         match self.kind {
             TransformationKind::Translation => std::array::from_fn(|i| at[i] + amount * axis[i]),

@@ -50,6 +50,9 @@ pub(crate) struct ViewArguments {
     pub(super) view: SocketAddr,
     #[command(flatten)]
     pub(super) names: PageNameArguments,
+    /// Views that the page offers, instead of those for the detector
+    #[arg(long, value_name = "FILE", help_heading = "Page")]
+    pub(super) views: Option<PathBuf>,
     /// End with what is there, or with the end of a file that grows, instead of serving on
     #[arg(long)]
     pub(super) until_end: bool,

@@ -16,7 +16,7 @@ use evforge_core::pulse::PulseTrain;
 use evforge_core::pulsed::{CalendarRule, PulseStage, PulseStageSettings};
 use evforge_core::run_state::{InputFault, OutputCounters, OutputState, RunState};
 use evforge_log::group;
-use evforge_view::{LiveSink, LiveView, ViewOptions};
+use evforge_view::{LiveSink, LiveView, ViewFile, ViewOptions};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -78,6 +78,7 @@ impl Page {
             host_names: arguments.names.view_names.clone(),
             beam_monitors: shown.monitors,
             placement,
+            views: arguments.views.as_deref().map(ViewFile::read).transpose()?,
             detector: config.map_or("", |config| config.section).to_owned(),
             ..ViewOptions::new(shown.title, shown.geometry, shown.train)
         };

@@ -96,10 +96,24 @@ fn what_is_wrong_with_an_output_is_told_with_its_place() {
             &["[outputs.copy]", "[outputs.csv]", "choose another name"],
         ),
         ("[outputs.csv]\nfile = \"none/a.csv\"\n", &["none/a.csv", "does the folder exist"]),
+        (
+            "[outputs.view]\naddress = \"127.0.0.1:0\"\nviews = \"unknown.toml\"\n",
+            &["mine.toml:", "unknown.toml, line 4: ", "unknown field `picture`", "`pictures`"],
+        ),
+        (
+            "[outputs.view]\naddress = \"127.0.0.1:0\"\nviews = \"gone.toml\"\n",
+            &["gone.toml, line 4: view \"a\": pictures: there is none called \"xz\"", "xy, x-tof, y-tof"],
+        ),
     ] {
+        // Views lie beside the configuration, wherever the program is started.
+        let view = "[[view]]\nname = \"a\"\nhint = \"b\"\n";
+        std::fs::write(folder.join("unknown.toml"), format!("{view}picture = [\"xy\"]\n")).unwrap();
+        std::fs::write(folder.join("gone.toml"), format!("{view}pictures = [\"xz\"]\n")).unwrap();
         let (config, capture) = prepared(folder, tables);
+        let elsewhere = folder.join("elsewhere");
+        std::fs::create_dir_all(&elsewhere).unwrap();
         let output = run_in(
-            folder,
+            if tables.contains("views") { &elsewhere } else { folder },
             &["run", "--config", config.to_str().unwrap(), "--input", capture.to_str().unwrap()],
         );
         let error = text(&output.stderr);

@@ -103,7 +103,8 @@ proptest! {
         let images = drawn(&set, (1..=geometry.pixel_count()).map(|id| u64::from(id == pixel)));
         for (image, plan) in images.iter().zip(set.plans()) {
             prop_assert_eq!(image.total(), 1);
-            let [column, row] = plan.plane.place(&geometry, at);
+            let [column, row] = plan.plane.place(at);
+            let column = at.panel * plan.plane.size(&geometry)[0] + column;
             prop_assert_eq!(image.counts[(row * image.nx + column) as usize], 1);
         }
     }

@@ -35,6 +35,7 @@ fn settings(pitch: &[&str], panel: Vec<PanelSettings>) -> PlacementSettings {
         source_distance: Some("30m".parse().expect("a length")),
         monitors: BTreeMap::new(),
         arc: None,
+        panel_columns: None,
         panel,
     }
 }

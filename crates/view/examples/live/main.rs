@@ -18,11 +18,12 @@ use evforge_core::geometry::{Coordinates, LogicalGeometry};
 use evforge_core::ledger::{DetectorLedger, SourceLedger};
 use evforge_core::losses::LossLocation;
 use evforge_core::output::Output;
+use evforge_core::placement::PlacementSettings;
 use evforge_core::pulse::PulseTrain;
 use evforge_core::pulsed::{CalendarRule, PulseStage, PulseStageSettings};
 use evforge_core::run_state::RunState;
 use evforge_core::sequence::SequenceTracker;
-use evforge_view::{HostAdvice, HostFinding, LiveView, ViewOptions};
+use evforge_view::{HostAdvice, HostFinding, LiveView, ViewFile, ViewOptions};
 use made_up::{Dice, Lottery, MadeUpCounters, account, brightness};
 use std::error::Error;
 use std::net::SocketAddr;
@@ -73,6 +74,15 @@ struct Arguments {
     /// Something is wrong with the host, which is told while no events come (`--rate 0`).
     #[arg(long)]
     advice: bool,
+    /// Offer the views of a detector with this section in its configuration.
+    #[arg(long, default_value = "")]
+    detector: String,
+    /// Offer the views of this file.
+    #[arg(long)]
+    views: Option<PathBuf>,
+    /// Where panels stand: the table `[placement]`, as JSON.
+    #[arg(long)]
+    placement: Option<String>,
     /// Write the expected image here.
     #[arg(long)]
     mask: Option<PathBuf>,
@@ -135,6 +145,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     options.event_memory = arguments.memory.unwrap_or(options.event_memory);
     options.address = arguments.address;
     options.advice = arguments.advice.then(|| Arc::new(MadeUpDoctor) as Arc<dyn HostAdvice>);
+    options.detector.clone_from(&arguments.detector);
+    options.views = arguments.views.as_deref().map(ViewFile::read).transpose()?;
+    if let Some(placement) = &arguments.placement {
+        options.placement = Some(serde_json::from_str::<PlacementSettings>(placement)?.place(geometry)?);
+    }
     let view = LiveView::start(options)?;
     println!("live view at http://{}", view.address());
 

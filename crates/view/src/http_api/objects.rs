@@ -21,6 +21,7 @@ use crate::protocol::{
     SignState, SourceState, SpectrumState, State, Status, StreamState,
 };
 use crate::spectrum::TimeBins;
+use crate::views::ViewState;
 
 /// An object, with its fields.
 #[derive(Clone, Copy, Debug)]
@@ -62,6 +63,7 @@ pub(super) const OBJECTS: &[Object] = &[
     of::<ClientCounts>(),
     of::<PictureSum>(),
     of::<PictureState>(),
+    of::<ViewState>(),
     AXIS,
     of::<ImageCounts>(),
     of::<SpectrumCounts>(),

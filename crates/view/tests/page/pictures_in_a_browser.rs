@@ -42,3 +42,9 @@ fn a_spike_is_visible_at_every_range_in_a_browser() {
 fn what_is_looked_at_is_what_was_asked_for_in_a_browser() {
     in_a_browser("what_is_looked_at_is_what_was_asked_for_in_a_browser", "view_test.mjs");
 }
+
+/// Views, several pictures at once, panels where they stand.
+#[test]
+fn views_show_what_they_say_in_a_browser() {
+    in_a_browser("views_show_what_they_say_in_a_browser", "views_test.mjs");
+}
