@@ -15,6 +15,9 @@ export function live(program, args) {
   return started_by(program, started, /live view at (http:\S+)/, /receiving at UDP (\S+)/);
 }
 
+/** Shows a file; resolves once it says where its page is. */
+export const viewed = (program, args) => started_by(program, ["view", ...args], /live view at (http:\S+)/, null);
+
 /** Starts the demonstration; resolves once it says where its page is. */
 export const demonstration = (program, args) => started_by(program, ["demo", ...args], /live view at (http:\S+)/, null);
 
