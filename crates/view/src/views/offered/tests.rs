@@ -130,7 +130,7 @@ fn what_is_wrong_is_named_with_file_line_and_key() {
     let many: String =
         (0..33).map(|n| format!("[[view]]\nname = \"{n}\"\nhint = \"h\"\npictures = [\"xy\"]\n")).collect();
     assert!(read(&many).unwrap_err().to_string().contains("found 33 tables"));
-    assert!(read(&" ".repeat((64 << 10) + 1)).unwrap_err().to_string().contains("expected at most"));
+    assert!(read(&" ".repeat((64 << 10) + 1)).unwrap_err().to_string().contains("expected no more"));
     let missing = ViewFile::read(std::path::Path::new("/nowhere/views.toml")).unwrap_err();
     assert!(missing.to_string().starts_with("/nowhere/views.toml: the views cannot be read"), "{missing}");
 }
