@@ -11,7 +11,7 @@ import { nothingChosen, panelNames, type Looked, type PanelName, type Per, type 
 /** No more regions and corners than a server takes. */
 const mostRegions = 16;
 const mostCorners = 64;
-/** Pictures beside the first one: a browser may ask for eight. */
+/** Smaller pictures: a browser may ask for eight in all. */
 const mostBeside = 7;
 
 /** Between regions, and between the parts of one; names are encoded, so that they have neither. */
