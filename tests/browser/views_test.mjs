@@ -127,7 +127,7 @@ await withPage(deep, async (page) => {
   await page.click("#beside button[data-picture=yz]");
   let now = await untilShown(page, ({ head, beside }) => head.picture === "yz" && same(beside.map(({ name }) => name), ["xz", "xy"]), "yz is the large one");
   check(now.view.changed && (await page.isVisible("#reset-view")), "the view is another one now");
-  check(page.url().endsWith("#view=three%20sides&picture=yz&beside=xz;xy"), `the address has the view and what differs: ${page.url()}`);
+  check(page.url().endsWith("#view=three%20sides&picture=yz&with=xz;xy"), `the address has the view and what differs: ${page.url()}`);
   await page.focus("#beside button[data-picture=xz]");
   await page.keyboard.press("Enter");
   now = await untilShown(page, ({ head, beside }) => head.picture === "xz" && same(beside.map(({ name }) => name), ["yz", "xy"]), "xz is the large one, by key");
