@@ -38,7 +38,7 @@ function texts(looked: Looked): Record<Key, string | null> {
   const { part, slice, window, regions, top, zoom } = looked;
   const values: Record<Key, string | number | null> = {
     picture: looked.picture,
-    with: looked.beside.length > 0 ? looked.beside.map(encodeURIComponent).join(within) : null,
+    with: looked.further.length > 0 ? looked.further.map(encodeURIComponent).join(within) : null,
     panels: looked.panels && looked.panels.join(),
     part: part && `${part.x0},${part.y0},${part.x1},${part.y1}`,
     slice: slice && slice.join(),
@@ -90,7 +90,7 @@ export function fromAddress(hash: string, base: Looked): Looked {
   const known = texts(base);
   const get = (key: Key) => (said.has(key) ? said.get(key) || null : known[key]);
   const looked: Looked = { ...nothingChosen, picture: get("picture"), regions: regionsOf(get("regions")) };
-  looked.beside = besideOf(get("with"));
+  looked.further = besideOf(get("with"));
   looked.panels = panelsOf(get("panels"));
   const part = numbers(get("part"), 4);
   if (part && isPart(part)) looked.part = { x0: part[0], y0: part[1], x1: part[2], y1: part[3] };
