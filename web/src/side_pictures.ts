@@ -14,7 +14,7 @@ import type { PicturePlan } from "./protocol";
 import type { View } from "./view";
 import { withMain } from "./views";
 
-/** Of the colour bar at the right, and what is left free further it. */
+/** Of the colour bar at the right, and what is left free next to it. */
 const bar = { width: 6, gap: 4 };
 
 interface Side {
