@@ -29,7 +29,7 @@ const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 const shown = (page) =>
   page.evaluate(() => {
     const { evforge } = window;
-    return { image: evforge.image(), head: evforge.head(), looked: evforge.looked(), beside: evforge.beside(), view: evforge.view() };
+    return { image: evforge.image(), head: evforge.head(), looked: evforge.looked(), beside: evforge.further(), view: evforge.view() };
   });
 
 /** Waits until `condition` holds for what is shown; gives it. */
@@ -124,11 +124,11 @@ await withPage(deep, async (page) => {
   const { violations } = await page.evaluate(() => window.axe.run());
   const serious = violations.filter(({ impact }) => ["serious", "critical"].includes(impact));
   check(serious.length === 0, `axe finds nothing serious${serious.map(({ id, nodes }) => `\n      ${id}: ${nodes[0].target} ${nodes[0].failureSummary}`).join("")}`);
-  await page.click("#beside button[data-picture=yz]");
+  await page.click("#further button[data-picture=yz]");
   let now = await untilShown(page, ({ head, beside }) => head.picture === "yz" && same(beside.map(({ name }) => name), ["xz", "xy"]), "yz is the large one");
   check(now.view.changed && (await page.isVisible("#reset-view")), "the view is another one now");
-  check(page.url().endsWith("#view=three%20sides&picture=yz&beside=xz;xy"), `the address has the view and what differs: ${page.url()}`);
-  await page.focus("#beside button[data-picture=xz]");
+  check(page.url().endsWith("#view=three%20sides&picture=yz&with=xz;xy"), `the address has the view and what differs: ${page.url()}`);
+  await page.focus("#further button[data-picture=xz]");
   await page.keyboard.press("Enter");
   now = await untilShown(page, ({ head, beside }) => head.picture === "xz" && same(beside.map(({ name }) => name), ["yz", "xy"]), "xz is the large one, by key");
   check((await page.evaluate(() => document.activeElement?.dataset.picture)) === "yz", "the focus stays where it was");

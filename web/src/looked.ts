@@ -27,8 +27,8 @@ export type PanelName = (typeof panelNames)[number];
 export interface Looked {
   /** Null for the first picture. */
   picture: string | null;
-  /** Smaller pictures beside it. */
-  beside: string[];
+  /** Smaller pictures next to it. */
+  further: string[];
   /** Panels that are shown; null for all of them, with the monitor as somebody left it. */
   panels: PanelName[] | null;
   /** Null for the whole picture. */
@@ -60,7 +60,7 @@ export interface Looked {
 
 export const nothingChosen: Looked = {
   picture: null,
-  beside: [],
+  further: [],
   panels: null,
   part: null,
   slice: null,

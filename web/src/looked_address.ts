@@ -11,7 +11,7 @@ import { nothingChosen, panelNames, type Looked, type PanelName, type Per, type 
 /** No more regions and corners than a server takes. */
 const mostRegions = 16;
 const mostCorners = 64;
-/** Pictures beside the first one: a browser may ask for eight. */
+/** Smaller pictures: a browser may ask for eight in all. */
 const mostBeside = 7;
 
 /** Between regions, and between the parts of one; names are encoded, so that they have neither. */
@@ -19,7 +19,7 @@ const [between, within] = ["|", ";"];
 
 /** What else an address says is somebody else's, and stays in it. */
 const keys = [
-  "picture", "beside", "panels", "part", "slice", "layer", "window", "regions", "bins", "vetoed", "per", "corrected", "compare",
+  "picture", "with", "panels", "part", "slice", "layer", "window", "regions", "bins", "vetoed", "per", "corrected", "compare",
   "log", "map", "top", "unit", "path", "angle", "spectrum", "tof",
 ] as const;
 
@@ -38,7 +38,7 @@ function texts(looked: Looked): Record<Key, string | null> {
   const { part, slice, window, regions, top, zoom } = looked;
   const values: Record<Key, string | number | null> = {
     picture: looked.picture,
-    beside: looked.beside.length > 0 ? looked.beside.map(encodeURIComponent).join(within) : null,
+    with: looked.further.length > 0 ? looked.further.map(encodeURIComponent).join(within) : null,
     panels: looked.panels && looked.panels.join(),
     part: part && `${part.x0},${part.y0},${part.x1},${part.y1}`,
     slice: slice && slice.join(),
@@ -90,7 +90,7 @@ export function fromAddress(hash: string, base: Looked): Looked {
   const known = texts(base);
   const get = (key: Key) => (said.has(key) ? said.get(key) || null : known[key]);
   const looked: Looked = { ...nothingChosen, picture: get("picture"), regions: regionsOf(get("regions")) };
-  looked.beside = besideOf(get("beside"));
+  looked.further = besideOf(get("with"));
   looked.panels = panelsOf(get("panels"));
   const part = numbers(get("part"), 4);
   if (part && isPart(part)) looked.part = { x0: part[0], y0: part[1], x1: part[2], y1: part[3] };

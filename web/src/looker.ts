@@ -67,7 +67,7 @@ export function lookFor(hello: Hello, looked: Looked, points: [number, number]):
   return look;
 }
 
-/** What is asked for of pictures beside the large one: the same events, without regions. */
+/** What is asked for of pictures next to the large one: the same events, without regions. */
 function lookBeside(hello: Hello, looked: Looked, plan: PicturePlan, points: [number, number]): Look | null {
   return lookFor(hello, { ...looked, picture: plan.name, part: null, layer: null, regions: [] }, points);
 }
@@ -81,7 +81,7 @@ export class Looker {
     private readonly view: View,
     private readonly connection: () => Connection,
     private readonly points: () => [number, number],
-    private readonly beside: () => { plans: PicturePlan[]; points: [number, number] },
+    private readonly further: () => { plans: PicturePlan[]; points: [number, number] },
   ) {
     view.onChange(() => this.soon());
   }
@@ -107,7 +107,7 @@ export class Looker {
     const { hello } = this.model;
     this.askedAt = performance.now();
     if (!look || !hello) return;
-    const { plans, points } = this.beside();
+    const { plans, points } = this.further();
     const others = plans.slice(0, hello.limits.looks - 1).map((plan) => lookBeside(hello, this.view.looked, plan, points));
     this.connection().ask([look, ...others.filter((other) => other !== null)]);
   }

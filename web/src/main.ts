@@ -27,7 +27,7 @@ const model = new Model();
 const view = new View();
 const reference = new Reference();
 const image = new ImagePanel(model, view, reference, () => looker.soon());
-const beside = new SidePictures(model, view, () => looker.soon());
+const further = new SidePictures(model, view, () => looker.soon());
 const rate = new HistoryPanel(model);
 const spectrum = new SpectrumChart(model, view);
 const spectrumControls = new SpectrumControls(model, view, spectrum);
@@ -37,7 +37,7 @@ const ledger = new LedgerPanel(model);
 const monitor = new MonitorPanel(model);
 const looker = new Looker(model, view, () => connection, () => image.points(), () => ({
   plans: model.hello ? besideOf(view, model.hello) : [],
-  points: beside.points(),
+  points: further.points(),
 }));
 const bar = new ViewBar(model, view, reference, looker, () => image.shown(), drawAll);
 const choice = new ViewChoice(model, view);
@@ -46,7 +46,7 @@ const panels = new ShownPanels(view);
 /** Draws what comes with a frame. */
 function drawFrame(): void {
   image.update();
-  beside.update();
+  further.update();
   spectrum.update();
   spectrumControls.update();
   regions.update();
@@ -102,6 +102,6 @@ header.update();
 
 document.addEventListener("visibilitychange", drawAll);
 element("snapshot").onclick = () => {
-  const canvas = drawSnapshot(model, view, beside.canvases(), [bar.since(), header.feed().text]);
+  const canvas = drawSnapshot(model, view, further.canvases(), [bar.since(), header.feed().text]);
   saveSnapshot(canvas, model.hello?.title ?? "evforge");
 };

@@ -14,8 +14,8 @@ export class Model {
   frame: Frame | null = null;
   /** Number of the looks that `frame` is one of. */
   frameOf = 0;
-  /** The newest frames of pictures beside the large one, by their names. */
-  beside = new Map<string, Frame>();
+  /** The newest frames of pictures next to the large one, by their names. */
+  further = new Map<string, Frame>();
   points: RatePoint[] = [];
   /** How often the server has been restarted while this page watched, and when last (Unix milliseconds). */
   restarts = 0;
@@ -33,7 +33,7 @@ export class Model {
       this.restarts += 1;
       this.restartedAt = Date.now();
       this.frame = null;
-      this.beside.clear();
+      this.further.clear();
       this.pictureAt = null;
       this.status = null;
     }
@@ -49,7 +49,7 @@ export class Model {
     while (this.arrivals.length > 1 && this.arrivals[0] < this.statusAt - 3000) this.arrivals.shift();
     // Number 0 is what a browser has that has said nothing yet: not what this page wants to see.
     if (status.wanted > 0) {
-      for (const [place, frame] of frames) if (place > 0) this.beside.set(frame.head.picture, frame);
+      for (const [place, frame] of frames) if (place > 0) this.further.set(frame.head.picture, frame);
     }
     const frame = frames.get(0);
     if (frame && status.wanted > 0) {

@@ -33,8 +33,8 @@ export interface Probe {
   regions(): { name: string; pixels: number; events: number; all: number; spectrum: number[] }[];
   /** What the newest frame says of itself; null while it is not one of what was asked for last. */
   head(): Head | null;
-  /** Pictures beside the large one: their names, and the sums of their counts; null before the first frame. */
-  beside(): { name: string; sum: number | null }[];
+  /** Pictures next to the large one: their names, and the sums of their counts; null before the first frame. */
+  further(): { name: string; sum: number | null }[];
   /** The view that is chosen, and whether something else is looked at. */
   view(): { name: string | null; changed: boolean };
   /** What the page looks at, and what it asks of the server for it. */
@@ -100,10 +100,10 @@ export function installProbe({ model, view, connection, header, image, spectrum,
     regions: () => (model.frame?.regions ?? []).map((region) => ({ ...region, spectrum: Array.from(region.spectrum) })),
     head: () => (model.frame && model.frameOf === connection.asked ? model.frame.head : null),
     looked: () => view.looked,
-    beside: () =>
+    further: () =>
       (model.hello ? besideOf(view, model.hello) : []).map(({ name }) => ({
         name,
-        sum: model.beside.has(name) ? Array.from(model.beside.get(name)!.image.counts).reduce((sum, count) => sum + count, 0) : null,
+        sum: model.further.has(name) ? Array.from(model.further.get(name)!.image.counts).reduce((sum, count) => sum + count, 0) : null,
       })),
     view: () => ({ name: view.chosen?.name ?? null, changed: view.isChanged() }),
     look: () => looker.look(),

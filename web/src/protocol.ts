@@ -98,7 +98,7 @@ export interface PicturePlan {
 export interface ViewState {
   name: string;
   hint: string;
-  /** The first one is large, the others are beside it. */
+  /** The first one is large, the others are next to it. */
   pictures: string[];
   /** What is asked for the first one; its `points` and `bins` are not in it. */
   look: Omit<Look, "points" | "bins">;

@@ -23,6 +23,7 @@ export class ShownPanels {
       for (const name of panelNames) {
         document.body.classList.toggle(`without-${name}`, panels !== null && !panels.includes(name));
       }
+      document.body.classList.toggle("with-monitor", isWanted);
       // What was opened for a view is closed with it; what somebody opened is not, unless the view hides it.
       if (!isWanted && (this.isOpened || panels !== null)) this.monitor.open = false;
       this.isOpened &&= isWanted;

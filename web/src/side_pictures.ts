@@ -14,7 +14,7 @@ import type { PicturePlan } from "./protocol";
 import type { View } from "./view";
 import { withMain } from "./views";
 
-/** Of the colour bar at the right, and what is left free beside it. */
+/** Of the colour bar at the right, and what is left free next to it. */
 const bar = { width: 6, gap: 4 };
 
 interface Side {
@@ -24,7 +24,7 @@ interface Side {
 }
 
 export class SidePictures {
-  private readonly holder = element("beside");
+  private readonly holder = element("further");
   private sides: Side[] = [];
   private readonly cells = document.createElement("canvas");
 
@@ -76,7 +76,7 @@ export class SidePictures {
 
   private draw({ button, canvas, words }: Side, plan: PicturePlan): void {
     const { hello } = this.model;
-    const frame = this.model.beside.get(plan.name);
+    const frame = this.model.further.get(plan.name);
     button.title = `${plan.title}: make it the large picture`;
     button.dataset.picture = plan.name;
     const ratio = devicePixelRatio || 1;
@@ -124,9 +124,9 @@ export class SidePictures {
   }
 }
 
-/** The pictures that are to be beside the large one, as far as there are any. */
+/** The pictures that are to be next to the large one, as far as there are any. */
 export function besideOf(view: View, hello: NonNullable<Model["hello"]>): PicturePlan[] {
   const main = chosenPlan(hello, view.looked.picture)?.name;
-  const plans = view.looked.beside.map((name) => hello.pictures.find((plan) => plan.name === name && name !== main));
+  const plans = view.looked.further.map((name) => hello.pictures.find((plan) => plan.name === name && name !== main));
   return plans.filter((plan) => plan !== undefined);
 }

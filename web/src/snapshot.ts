@@ -17,13 +17,13 @@ interface Line {
   bold?: boolean;
 }
 
-/** Draws it. `beside` are the pictures beside the large one; `words` says of which time the counts are, and whether data come in. */
-export function drawSnapshot(model: Model, view: View, beside: HTMLCanvasElement[], words: string[]): HTMLCanvasElement {
+/** Draws it. `further` are the pictures next to the large one; `words` says of which time the counts are, and whether data come in. */
+export function drawSnapshot(model: Model, view: View, further: HTMLCanvasElement[], words: string[]): HTMLCanvasElement {
   const isShown = (canvas: HTMLCanvasElement) => canvas.checkVisibility() && canvas.width > 0;
   const found = ["#rate canvas", "#spectrum canvas"].flatMap((selector) => document.querySelector<HTMLCanvasElement>(selector) ?? []);
   // A picture that a view hides has no size, and takes no room.
   const canvases = [element<HTMLCanvasElement>("image"), ...found.filter(isShown)];
-  const sides = beside.filter(isShown);
+  const sides = further.filter(isShown);
   const ratio = devicePixelRatio || 1;
   const sizes = canvases.map(({ width, height }) => ({ width: width / ratio, height: height / ratio }));
   const [image, ...charts] = sizes;

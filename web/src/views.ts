@@ -7,12 +7,12 @@ import type { ViewState } from "./protocol";
 /** What a view shows. The server has checked it. */
 export function lookedOf(view: ViewState): Looked {
   const { look } = view;
-  const [picture, ...beside] = view.pictures;
+  const [picture, ...further] = view.pictures;
   const part = look.part && { x0: look.part[0], y0: look.part[1], x1: look.part[2], y1: look.part[3] };
   return {
     ...nothingChosen,
     picture,
-    beside,
+    further,
     panels: view.panels ? panelNames.filter((name) => view.panels!.includes(name)) : null,
     part: part ?? null,
     slice: look.slice_ns ?? null,
@@ -36,8 +36,8 @@ export function lookedOf(view: ViewState): Looked {
 
 /** What makes a picture the large one: it changes places with the one that was. */
 export function withMain(looked: Looked, before: string | null, name: string): Partial<Looked> {
-  const beside = looked.beside.map((other) => (other === name && before !== null ? before : other));
-  return { picture: name, beside, part: null, layer: null };
+  const further = looked.further.map((other) => (other === name && before !== null ? before : other));
+  return { picture: name, further, part: null, layer: null };
 }
 
 /** A file with this view, as `views` of a configuration takes it. `picture` is the large one. */
@@ -47,7 +47,7 @@ export function tomlOf(looked: Looked, picture: string, name: string, hint: stri
   const { part, slice, window, top, zoom } = looked;
   say("name", text(name));
   say("hint", text(hint));
-  say("pictures", list([picture, ...looked.beside.filter((other) => other !== picture)].slice(0, 4).map(text)));
+  say("pictures", list([picture, ...looked.further.filter((other) => other !== picture)].slice(0, 4).map(text)));
   if (part) say("part", list([part.x0, part.y0, part.x1, part.y1].map(String)));
   if (slice) say("slice", list(slice.map(time)));
   if (looked.layer !== null) say("layer", String(looked.layer));

@@ -2,7 +2,7 @@
 //!
 //! | panels | in the picture |
 //! |---|---|
-//! | `panel_columns` is said | in rows of so many, panel 0 at the lower left |
+//! | `panel_columns` is said | in rows of that length, panel 0 at the lower left |
 //! | all perpendicular to the beam and not turned, and none before another | as they stand, on the grid of the pitch |
 //! | others | side by side, panel 0 at the left |
 //!
@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 /// More panels are not put where they stand: each is compared with each.
 const MOST_STANDING: u32 = 1024;
-/// Pictures of panels as they stand have at most so many times the pixels of the panels: the rest is what lies between.
+/// Pictures of panels as they stand have at most this many times the pixels of the panels: the rest is what lies between.
 const WIDEST: u64 = 4;
 /// How far a pixel may be from its place on the grid, in steps of the pitch, by the turn of a panel.
 const TOLERANCE: f64 = 0.1;
@@ -23,7 +23,7 @@ const TOLERANCE: f64 = 0.1;
 /// How panels are arranged in a picture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PanelLayout {
-    /// In rows of so many, panel 0 at the lower left.
+    /// In rows of equal length, panel 0 at the lower left.
     Rows {
         /// Panels in a row, at least 1.
         columns: u32,
@@ -63,7 +63,7 @@ impl PanelLayout {
         }
     }
 
-    /// Columns and rows of a picture of so many panels.
+    /// Columns and rows of a picture of this many panels.
     pub fn size(&self, panels: u32, [width, height]: [u32; 2]) -> [u32; 2] {
         match self {
             Self::Rows { columns } => [width * columns, height * panels.div_ceil(*columns)],

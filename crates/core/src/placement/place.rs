@@ -44,7 +44,7 @@ pub struct Placement {
     pub monitors: BTreeMap<String, f64>,
     /// Blocks on an arc.
     pub arc: Option<Arc>,
-    /// In pictures, panels are in rows of so many, panel 0 at the lower left; none if nobody has said.
+    /// In pictures, the number of panels in a row, panel 0 at the lower left; none if nobody has said.
     pub panel_columns: Option<u32>,
     /// Steps from each panel to the sample, the first one first; none if places of panels are not known.
     pub(crate) panels: Vec<Vec<Transformation>>,

@@ -28,7 +28,7 @@ pub struct PlacementSettings {
     pub monitors: BTreeMap<String, Length>,
     /// Blocks on an arc around the sample.
     pub arc: Option<ArcSettings>,
-    /// In pictures, panels are in rows of so many.
+    /// In pictures, the number of panels in a row.
     pub panel_columns: Option<u32>,
     /// The place of each panel.
     #[serde(default)]

@@ -232,6 +232,9 @@ fn page(config: &Config, capture: &Path) -> (Value, Vec<Image>, u64) {
     let view = LiveView::start(ViewOptions {
         address: "127.0.0.1:0".parse().expect("an address"),
         beam_monitors: monitors.iter().map(|data| data.plan().clone()).collect(),
+        placement: config
+            .place(detector.geometry(), monitors.iter().map(|data| data.plan().name.as_str()))
+            .expect("a placement"),
         ..ViewOptions::new("page", detector.geometry(), config.pulses)
     })
     .expect("a page");

@@ -156,6 +156,7 @@ fn documents_configurations_and_page_have_none() {
             .collect();
     paths.extend(files(&root.join("docs"), ".md", false));
     paths.extend(files(&root.join("configs"), ".toml", true));
+    paths.extend(files(&root.join("views"), ".toml", false));
     paths.extend(files(&root.join("web/src"), ".ts", true));
     let texts: Vec<Text> = paths
         .iter()

@@ -72,7 +72,7 @@ impl ViewFile {
     /// As [`ViewFile::read`].
     pub fn parse(name: &str, text: &str) -> Result<Self, ViewFileError> {
         if text.len() as u64 > MOST_BYTES {
-            let problem = format!("found more than {MOST_BYTES} bytes, expected at most so many");
+            let problem = format!("found more than {MOST_BYTES} bytes, expected no more than these");
             return Err(ViewFileError { file: name.into(), line: None, problem });
         }
         let file: FileWanted = toml::from_str(text).map_err(|error| ViewFileError {

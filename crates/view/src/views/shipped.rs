@@ -1,4 +1,4 @@
-//! The files of `views/` in the repository, embedded when this crate is built: an installed program needs no files beside it.
+//! The files of `views/` in the repository, embedded when this crate is built: an installed program needs no further files.
 
 use super::file::ViewFile;
 

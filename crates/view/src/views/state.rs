@@ -12,7 +12,7 @@ json_object! {
         pub(crate) name: String,
         /// What is seen, and what to look for.
         pub(crate) hint: String,
-        /// Names of 1 to 4 pictures: the first one is large, the others are beside it.
+        /// Names of 1 to 4 pictures: the first one is large, the others are smaller.
         pub(crate) pictures: Vec<String>,
         /// What is asked of the server for the first of them, `bins` left out.
         pub(crate) look: LookWanted,

@@ -18,7 +18,7 @@ pub(super) struct ViewWanted {
     pub(super) name: String,
     /// What is seen, and what to look for.
     pub(super) hint: String,
-    /// The first one is large, the others are beside it.
+    /// The first one is large, the others are smaller.
     pub(super) pictures: Vec<String>,
     /// Left, bottom, right, top in pixels.
     pub(super) part: Option<[u32; 4]>,

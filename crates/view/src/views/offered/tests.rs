@@ -125,12 +125,12 @@ fn what_is_wrong_is_named_with_file_line_and_key() {
         assert!(text.starts_with(&format!("mine.toml, line {line}: ")), "{text}");
     }
     let twice = read(&[GOOD, GOOD].concat()).unwrap_err().to_string();
-    assert!(twice.starts_with("mine.toml, line 33: view \"mine\": name: found \"mine\" twice"), "{twice}");
+    assert!(twice.starts_with("mine.toml, line 34: view \"mine\": name: found \"mine\" twice"), "{twice}");
     assert!(read("").unwrap_err().to_string().contains("found 0 tables [[view]], expected 1 to 32"));
     let many: String =
         (0..33).map(|n| format!("[[view]]\nname = \"{n}\"\nhint = \"h\"\npictures = [\"xy\"]\n")).collect();
     assert!(read(&many).unwrap_err().to_string().contains("found 33 tables"));
-    assert!(read(&" ".repeat((64 << 10) + 1)).unwrap_err().to_string().contains("expected at most"));
+    assert!(read(&" ".repeat((64 << 10) + 1)).unwrap_err().to_string().contains("expected no more"));
     let missing = ViewFile::read(std::path::Path::new("/nowhere/views.toml")).unwrap_err();
     assert!(missing.to_string().starts_with("/nowhere/views.toml: the views cannot be read"), "{missing}");
 }
