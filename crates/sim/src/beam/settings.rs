@@ -1,5 +1,6 @@
 //! `[simulation.beam]`: what is in the beam, and the checks of its values.
 
+use super::chopper::ChopperSettings;
 use super::image::settings::ImageSettings;
 use super::moderator::Moderator;
 use crate::error::{SimulationError, refuse};
@@ -37,6 +38,8 @@ pub struct BeamSettings {
     pub wavelengths: [f64; 2],
     /// What happens to neutrons that are still on their way when the next pulse begins.
     pub frame_overlap: FrameOverlap,
+    /// A chopper that stops some of them; the rate is that before it.
+    pub chopper: Option<ChopperSettings>,
     /// How long protons arrive in each pulse: at most 10 ms. The ESS has 2.86 ms (K. H. Andersen et al., "The
     /// instrument suite of the European Spallation Source", Nucl. Instrum. Methods A 957 (2020) 163402).
     pub proton_pulse: TimeSpan,
@@ -59,6 +62,7 @@ impl Default for BeamSettings {
             flight_path: 35.0,
             wavelengths: [0.5, 20.0],
             frame_overlap: FrameOverlap::Cut,
+            chopper: None,
             proton_pulse: TimeSpan { picoseconds: 2_860_000_000 },
             moderators: Moderator::bispectral(),
             image: ImageSettings::Mask,
