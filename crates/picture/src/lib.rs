@@ -15,6 +15,7 @@
 //! | colours of counts, which the page has from here | [`ColourMap`], [`COLOUR_STEPS`], [`colours`], [`Scale`] |
 //! | what stands above a picture: counts, dates, losses | [`Caption`] |
 //! | the PNG | [`Sheet`], [`encode_png`] |
+//! | spectra as lines, with a PNG of their own | [`LineChart`] |
 //! | other numbers in a square, such as how often each word came | [`Grid`] |
 
 #![forbid(unsafe_code)]
@@ -26,6 +27,7 @@ mod caption;
 mod colours;
 mod grid;
 mod image;
+mod line_chart;
 mod picture_set;
 mod places;
 mod plane;
@@ -40,6 +42,7 @@ pub use caption::{Caption, heading, loss_text};
 pub use colours::{COLOUR_STEPS, ColourMap, EMPTY_COLOUR, Rgb, colours, page_table};
 pub use grid::Grid;
 pub use image::{Image, block_sums};
+pub use line_chart::{Curve, LineChart};
 pub use picture_set::{PicturePlan, PictureSet};
 pub use places::{NOWHERE, long_axes};
 pub use plane::Plane;
