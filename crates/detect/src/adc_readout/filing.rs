@@ -235,6 +235,22 @@ impl Filing {
         Some(SampleTime::of_ticks(ticks).nanoseconds())
     }
 
+    /// What a person should know, in a whole sentence: that no pulse comes.
+    pub fn note(&self) -> Option<String> {
+        let PulseChannelCounters { pulse_runs: 0, pulse_below_threshold: low, .. } = self.counters else {
+            return None;
+        };
+        let (channel, threshold) = (self.channel.channel, self.channel.threshold);
+        let came = match low {
+            0 => "nothing has come on it".to_owned(),
+            low => format!(
+                "{low} runs have come on it, and none reaches the threshold of {threshold} (pulses.threshold)"
+            ),
+        };
+        (low > 0 || self.filed > 0)
+            .then(|| format!("There is no pulse on channel {channel} (pulses.channel), so no event has a time of flight: {came}."))
+    }
+
     /// What has been counted so far.
     pub fn counters(&self) -> (PulseChannelCounters, SourceClockCounters, FilingCounters) {
         let PeriodCounts { doubled, missing } = self.pulses.period_counts();

@@ -283,6 +283,7 @@ impl<S: SampleSink> Detector for AdcReadout<S> {
         DetectorLedger {
             sources: has_sent.then_some(source).into_iter().collect(),
             counters,
+            notes: self.filing.iter().filter_map(Filing::note).collect(),
             masked: Vec::new(),
             ..DetectorLedger::default()
         }

@@ -110,6 +110,11 @@ fn formed(
     (out, detector)
 }
 
+/// What the ledger says to people.
+fn notes(detector: &AdcReadout) -> String {
+    detector.ledger().notes.join(" ")
+}
+
 fn value(detector: &AdcReadout, name: &str) -> u64 {
     detector.ledger().counters.value(name).unwrap_or_else(|| panic!("no counter {name}"))
 }
@@ -221,6 +226,8 @@ fn a_missing_pulse_a_doubled_one_and_a_dead_channel_are_accounted_for() {
     let count = |runs: &[Run], names: [&str; 4]| {
         let (out, detector) = formed(&of_settings, &packets(runs, [5; 300]), 1, 1000, true);
         assert_eq!(out.iter().map(|(_, events)| events.len()).sum::<usize>(), 210, "no event is lost");
+        let without_pulses = notes(&detector).starts_with("There is no pulse on channel 3");
+        assert_eq!(without_pulses, value(&detector, "pulse_runs") == 0, "{}", notes(&detector));
         (out, names.map(|name| value(&detector, name)))
     };
     let names = ["pulses_filed", "pulses_missing", "pulses_doubled", "time_of_flight_too_long"];
