@@ -5,6 +5,7 @@ mod ess_files;
 mod ess_multiblade;
 mod masks;
 mod placement;
+mod thresholds;
 mod sonde;
 
 use crate::detectors::SECTIONS;

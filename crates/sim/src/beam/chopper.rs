@@ -10,30 +10,16 @@ use std::ops::Range;
 const MOST_WINDOWS: usize = 64;
 
 /// `[simulation.beam.chopper]`: when it is open, where it is, and which columns of the detector are behind it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ChopperSettings {
     /// From when until when it is open, in each pulse: times since the start of the pulse, at the chopper.
     pub open: Vec<[TimeSpan; 2]>,
-    /// From the moderator to the chopper, at most as far as the detector. None: right in front of the detector.
-    pub distance: Option<Metres>,
+    /// Metres from the moderator to the chopper, at most as far as the detector. None: right in front of the detector.
+    pub distance: Option<f64>,
     /// The columns of the picture that are behind it, from 0; the others see the beam before it. None: all of them.
     pub columns: Option<Vec<u32>>,
 }
-
-/// A distance in metres.
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(transparent)]
-pub struct Metres(pub f64);
-
-/// Distances that are written alike are the same.
-impl PartialEq for Metres {
-    fn eq(&self, other: &Self) -> bool {
-        self.0.to_bits() == other.0.to_bits()
-    }
-}
-
-impl Eq for Metres {}
 
 /// A chopper, for one flight path.
 #[derive(Clone, Debug)]
@@ -62,7 +48,7 @@ impl Chopper {
                 "the start and then the end of a window",
             );
         }
-        let distance = distance.map_or(flight_path, |Metres(distance)| distance);
+        let distance = distance.unwrap_or(flight_path);
         if !(0.0..=flight_path).contains(&distance) {
             let expected = format!("0 to {flight_path} metres, where the detector is (flight_path)");
             return refuse("chopper.distance", distance, &expected);
