@@ -62,7 +62,7 @@ export class BarChart {
     const left = Math.round(box.left + this.across(bars, box).place(value) * box.width);
     const [width, height] = [Math.max(1, Math.round(2 * ratio)), Math.round(box.height * ratio)];
     // A copy is read: reading the page's own canvas often would make it slower.
-    const copy = new OffscreenCanvas(width, height).getContext("2d")!;
+    const copy = new OffscreenCanvas(width, height).getContext("2d", { willReadFrequently: true })!;
     copy.fillStyle = themeColour("--bad");
     copy.fillRect(0, 0, 1, 1);
     const colour = copy.getImageData(0, 0, 1, 1).data.slice();
