@@ -16,7 +16,7 @@ pub struct SampleTime {
 }
 
 impl SampleTime {
-    /// So many ticks after the zero of the seconds.
+    /// This many ticks after the zero of the seconds.
     pub fn of_ticks(ticks: u64) -> Self {
         Self { ticks }
     }

@@ -20,7 +20,7 @@ use std::marker::PhantomData;
 
 /// The unit of the times of a line.
 pub trait TimeUnit: std::fmt::Debug {
-    /// Whole nanoseconds of so many units, as events leave with them.
+    /// Whole nanoseconds of this many units, as events leave with them.
     fn nanoseconds(units: u64) -> u64;
 }
 

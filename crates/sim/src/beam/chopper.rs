@@ -31,7 +31,7 @@ pub struct Chopper {
 }
 
 impl Chopper {
-    /// A chopper of a beam whose flight path is so many metres long.
+    /// A chopper of a beam with a flight path of this many metres.
     ///
     /// # Errors
     /// If a window is empty or its end before its start, there are none or too many, or the chopper is behind the detector.
