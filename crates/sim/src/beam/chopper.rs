@@ -1,25 +1,12 @@
 //! A chopper in the beam: it lets neutrons through while it is open, in phase with the source.
 
 use super::arrivals::PICOSECONDS_PER_METRE_ANGSTROM;
+use super::settings::ChopperSettings;
 use crate::error::{SimulationError, refuse};
-use evforge_core::quantity::TimeSpan;
-use serde::Deserialize;
 use std::ops::Range;
 
 /// Windows that a chopper has at most.
 const MOST_WINDOWS: usize = 64;
-
-/// `[simulation.beam.chopper]`: when it is open, where it is, and which columns of the detector are behind it.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ChopperSettings {
-    /// From when until when it is open, in each pulse: times since the start of the pulse, at the chopper.
-    pub open: Vec<[TimeSpan; 2]>,
-    /// Metres from the moderator to the chopper, at most as far as the detector. None: right in front of the detector.
-    pub distance: Option<f64>,
-    /// The columns of the picture that are behind it, from 0; the others see the beam before it. None: all of them.
-    pub columns: Option<Vec<u32>>,
-}
 
 /// A chopper, for one flight path.
 #[derive(Clone, Debug)]

@@ -1,6 +1,5 @@
 //! `[simulation.beam]`: what is in the beam, and the checks of its values.
 
-use super::chopper::ChopperSettings;
 use super::image::settings::ImageSettings;
 use super::moderator::Moderator;
 use crate::error::{SimulationError, refuse};
@@ -17,6 +16,18 @@ pub enum FrameOverlap {
     Cut,
     /// They arrive during later pulses, as from every pulse before: time of flight is short by whole periods then.
     Wrap,
+}
+
+/// `[simulation.beam.chopper]`: when it is open, where it is, and which columns of the detector are behind it.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ChopperSettings {
+    /// From when until when it is open, in each pulse: times since the start of the pulse, at the chopper.
+    pub open: Vec<[TimeSpan; 2]>,
+    /// Metres from the moderator to the chopper, at most as far as the detector. None: right in front of the detector.
+    pub distance: Option<f64>,
+    /// The columns of the picture that are behind it, from 0; the others see the beam before it. None: all of them.
+    pub columns: Option<Vec<u32>>,
 }
 
 /// What is in the beam: `[simulation.beam]`.
