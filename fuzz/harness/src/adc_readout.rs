@@ -72,8 +72,7 @@ pub fn adc_readout_stream(bytes: &[u8]) {
     let has = |bit: u8| choice & bit != 0;
     let averaging = AveragingSettings { samples: 3, location: TimeLocation::Middle };
     let frequency = Frequency { millihertz: 14_000 };
-    let pulses =
-        PulseChannel { channel: 2, threshold: 300, frequency, max_time_of_flight: 100_000_000_000 };
+    let pulses = PulseChannel { channel: 2, threshold: 300, frequency, max_time_of_flight: 100_000_000_000 };
     let settings = AdcReadoutSettings {
         channels: 3,
         ignore_oversampling: has(choice::IGNORE_OVERSAMPLING),

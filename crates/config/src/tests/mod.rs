@@ -5,8 +5,8 @@ mod ess_files;
 mod ess_multiblade;
 mod masks;
 mod placement;
-mod thresholds;
 mod sonde;
+mod thresholds;
 
 use crate::detectors::SECTIONS;
 use crate::{Config, DetectorSettings};
