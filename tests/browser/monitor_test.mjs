@@ -4,7 +4,8 @@
 //
 // Checked: without the token the switch does not work, and says why; the token does not stay in the address bar and is kept when the
 // page is loaded again; the monitor is closed and off at first and asks for nothing; switched on, it shows counts per channel,
-// which grow and are drawn; a channel can be pointed at and clicked; parts without data are hidden; switched off,
+// which grow and are drawn; thresholds are named and drawn, with the readouts below them; maps of amplitude against channel have the
+// readouts of the histograms; a channel can be pointed at and clicked; parts without data are hidden; switched off,
 // it is off for everybody and shows nothing; the console is empty.
 
 import { open } from "./browser.mjs";
@@ -49,11 +50,20 @@ const parts = {
   channels: ({ channels }) => channels.length > 0,
   noticed: ({ channels }) => channels.length > 0,
   amplitudes: ({ channels }) => channels.some(({ spectrum }) => spectrum.some((count) => count > 0)),
+  "map-0": (data) => hasMap(data, 0),
+  "map-1": (data) => hasMap(data, 1),
   "sizes-0": ({ planes }) => hasClusters(planes[0]),
   "sizes-1": ({ planes }) => hasClusters(planes[1]),
   correlation: ({ correlation }) => correlation.some((count) => count > 0),
   "track-0": ({ tracks }) => hasHits(tracks, 0),
   "track-1": ({ tracks }) => hasHits(tracks, 1),
+  "strips-0": ({ tracks }) => hasHits(tracks, 0),
+  "strips-1": ({ tracks }) => hasHits(tracks, 1),
+};
+const hasMap = ({ channels }, plane) => {
+  const hasPlanes = channels.some((channel) => channel.plane !== undefined);
+  const shown = channels.filter((channel) => (hasPlanes ? channel.plane === plane : plane === 0));
+  return shown.some(({ spectrum }) => spectrum.some((count) => count > 0));
 };
 const hasClusters = (plane) =>
   plane !== undefined && [...plane.multiplicity, ...plane.lone_multiplicity].some((count) => count > 0);
@@ -105,13 +115,49 @@ try {
   check(rate > 0.3 && rate < 1.5, `about one question a second: ${rate}`);
 
   const shown = await page.evaluate((ids) => {
+    // All at one moment: the page is renewed every second.
     const { data } = window.evforge.monitor();
-    return { data, visible: ids.filter((id) => !document.getElementById(`${id}-part`).hidden) };
+    const having = data.channels.filter(({ threshold }) => threshold !== undefined);
+    const line = window.evforge.amplitudeLine(Math.min(...having.map(({ threshold }) => threshold)));
+    const text = document.getElementById("amplitudes-threshold").textContent;
+    return { data, line, text, maps: window.evforge.amplitudeMaps(), visible: ids.filter((id) => !document.getElementById(`${id}-part`).hidden) };
   }, Object.keys(parts));
   for (const [id, isThere] of Object.entries(parts)) {
     const expected = isThere(shown.data);
     check(shown.visible.includes(id) === expected, `${id} is ${expected ? "shown" : "hidden: nothing was collected"}`);
     if (expected && id !== "noticed") check((await drawnPixels(page, id)) > 500, `${id} is drawn`);
+  }
+  const { line, text, maps } = shown;
+  const { channels, amplitude_bits, spectrum_bins } = shown.data;
+  const having = channels.filter(({ threshold }) => threshold !== undefined);
+  const digits = (text) => text.replaceAll(/[^0-9]/g, "");
+  if (having.length === 0) check(text === "no threshold", `no threshold is told of: ${text}`);
+  else {
+    const below = having.reduce((sum, channel) => sum + channel.below, 0);
+    const not = having.reduce((sum, channel) => sum + channel.readouts, 0) - below;
+    const values = [...new Set(having.map(({ threshold }) => threshold))].sort((a, b) => a - b);
+    const [what, sides] = text.split(":");
+    check(digits(what) === [...new Set([values[0], values.at(-1)])].join(""), `the thresholds are named: ${what}`);
+    check(digits(sides) === `${below}${not}`, `and how many readouts are below and not: ${sides}`);
+    const described = await page.getAttribute("#amplitudes", "aria-describedby");
+    check(described === "amplitudes-threshold", "the chart is described by that");
+    // The line: a column of the colour of bad things where the threshold is.
+    const inRange = values[0] < 2 ** amplitude_bits;
+    check(!inRange || (line !== null && line.drawn > line.height * 0.9), `a line stands at ${values[0]}: ${JSON.stringify(line)}`);
+  }
+  // Bin for bin: below the threshold are those of whole bins below it at least, and those of the one it is in at most.
+  const wrong = having.filter(({ spectrum, threshold, below }) => {
+    const bin = Math.floor((threshold * spectrum_bins) / 2 ** amplitude_bits);
+    const least = spectrum.slice(0, bin).reduce((sum, count) => sum + count, 0);
+    return below < least || below > least + (spectrum[bin] ?? 0);
+  });
+  check(wrong.length === 0, `counts below the thresholds are those of the spectra ${wrong.map(({ name }) => name).join()}`);
+  const sum = (counts) => counts.reduce((a, b) => a + b, 0);
+  const hasPlanes = channels.some(({ plane }) => plane !== undefined);
+  for (const [plane, map] of maps.entries()) {
+    const onPlane = channels.filter((channel) => (hasPlanes ? channel.plane === plane : plane === 0));
+    const counted = sum(onPlane.map(({ spectrum }) => sum(spectrum)));
+    check(map === counted, `map ${plane} has the readouts of the histograms: ${map} and ${counted}`);
   }
   const { noticed, mask } = shown.data;
   const listed = await page.locator("#noticed-table tbody th").allTextContents();

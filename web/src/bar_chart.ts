@@ -2,7 +2,7 @@
 
 import { begin, boxWithin, drawAxes, type AxisScale } from "./axes";
 import { onResize, onThemeChange, themeColour } from "./canvas";
-import { roundStep } from "./numbers";
+import { grouped, roundStep } from "./numbers";
 import { makeScale, position, ticks, type Scale } from "./scale";
 import type { Box } from "./plot_area";
 
@@ -16,6 +16,10 @@ export interface Bars {
   label: string;
   /** The bar that is marked, if any. */
   marked?: number | null;
+  /** Values on the axis across at which a line stands, with their numbers. */
+  lines?: number[];
+  /** What the bars count, if not counts. */
+  up?: string;
 }
 
 export class BarChart {
@@ -50,6 +54,29 @@ export class BarChart {
     return { left: box.left + ((bar + 0.5) / bars.counts.length) * box.width, top: box.top + box.height / 2 };
   }
 
+  /** What is drawn at a value on the axis across, for tests: pixels in the colour of lines, of the height of the box. */
+  lineAt(value: number): { drawn: number; height: number } | null {
+    const { bars, box } = this;
+    if (!bars || !box) return null;
+    const ratio = devicePixelRatio || 1;
+    const left = Math.round(box.left + this.across(bars, box).place(value) * box.width);
+    const [width, height] = [Math.max(1, Math.round(2 * ratio)), Math.round(box.height * ratio)];
+    // A copy is read: reading the page's own canvas often would make it slower.
+    const copy = new OffscreenCanvas(width, height).getContext("2d", { willReadFrequently: true })!;
+    copy.fillStyle = themeColour("--bad");
+    copy.fillRect(0, 0, 1, 1);
+    const colour = copy.getImageData(0, 0, 1, 1).data.slice();
+    copy.clearRect(0, 0, 1, 1);
+    copy.drawImage(this.canvas, -(left - 1) * ratio, -box.top * ratio);
+    const { data } = copy.getImageData(0, 0, width, height);
+    let drawn = 0;
+    for (let row = 0; row < height; row++) {
+      const at = row * width * 4;
+      if (colour.every((part, index) => data[at + index] === part)) drawn += 1;
+    }
+    return { drawn, height };
+  }
+
   draw(): void {
     const { bars } = this;
     const { context, width, height } = begin(this.canvas);
@@ -64,8 +91,10 @@ export class BarChart {
       context.fillStyle = themeColour("--bad");
       context.fillRect(Math.round(at) - 1, box.top, 2, box.height);
     }
-    const y = { ticks: ticks(scale, box.height / 34), place: (value: number) => height01(scale, value), label: "counts" };
-    drawAxes(context, box, this.across(bars, box), y);
+    const y = { ticks: ticks(scale, box.height / 34), place: (value: number) => height01(scale, value), label: bars.up ?? "counts" };
+    const across = this.across(bars, box);
+    drawAxes(context, box, across, y);
+    this.drawLines(context, box, across, bars.lines ?? []);
   }
 
   private scaleOf(bars: Bars): Scale {
@@ -96,6 +125,19 @@ export class BarChart {
       // Bars thinner than a pixel lie over each other: the highest is seen, and no channel is left out.
       const gap = width > 5 ? 1 : 0;
       context.fillRect(box.left + bar * width, box.top + box.height - size, Math.max(1, width - gap), size);
+    }
+  }
+
+  private drawLines(context: CanvasRenderingContext2D, box: Box, across: AxisScale, lines: number[]): void {
+    context.fillStyle = themeColour("--bad");
+    context.textBaseline = "top";
+    for (const value of lines) {
+      const share = across.place(value);
+      if (share < 0 || share > 1) continue;
+      const at = box.left + share * box.width;
+      context.fillRect(Math.round(at) - 1, box.top, 2, box.height);
+      context.textAlign = share > 0.7 ? "right" : "left";
+      context.fillText(grouped(value), at + (share > 0.7 ? -4 : 4), box.top + 3);
     }
   }
 

@@ -7,6 +7,12 @@ export interface Channel {
   readouts: number;
   /** Readouts by amplitude. */
   spectrum: number[];
+  /** The least amplitude of a readout that counts; missing where there is none. */
+  threshold?: number;
+  /** Readouts with a smaller one; missing without a threshold. */
+  below?: number;
+  /** Index of its plane; missing if it is on none. */
+  plane?: number;
 }
 
 /** A channel that stands out among its neighbours. */
@@ -67,6 +73,24 @@ export interface MonitorAnswer {
   on: boolean;
   /** Null before the first copy; missing while off. */
   data?: MonitorData | null;
+}
+
+/** The thresholds of channels, and how many of their readouts are below; null if none of them has one. */
+export interface Thresholds {
+  /** All different values, in order. */
+  values: number[];
+  below: number;
+  /** Readouts at the threshold of their channel, or above it. */
+  above: number;
+}
+
+export function thresholdsOf(channels: Channel[]): Thresholds | null {
+  const having = channels.filter(({ threshold }) => threshold !== undefined);
+  if (having.length === 0) return null;
+  const values = [...new Set(having.map(({ threshold }) => threshold!))].sort((a, b) => a - b);
+  const below = having.reduce((sum, channel) => sum + (channel.below ?? 0), 0);
+  const readouts = having.reduce((sum, channel) => sum + channel.readouts, 0);
+  return { values, below, above: readouts - below };
 }
 
 /** Counts per bin, of several channels together. */

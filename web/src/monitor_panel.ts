@@ -1,10 +1,11 @@
 /** The monitor: what the detector shows of its inside, while it is switched on. Parts without data are hidden. */
 
+import { AmplitudeMap } from "./amplitude_map";
 import { BarChart } from "./bar_chart";
 import { onThemeChange } from "./canvas";
 import { ChannelList } from "./channel_list";
 import { Heatmap, pixelAxis } from "./heatmap";
-import { sumOfSpectra, total, type Channel, type MonitorData, type Plane } from "./monitor_data";
+import { sumOfSpectra, thresholdsOf, total, type Channel, type MonitorData, type Plane, type Thresholds, type TrackHit } from "./monitor_data";
 import { MonitorFeed } from "./monitor_feed";
 import type { Model } from "./model";
 import { grouped, scaled } from "./numbers";
@@ -21,10 +22,12 @@ export class MonitorPanel {
   );
   private readonly noticed = new ChannelList((index) => this.choose(index));
   private readonly panel = element<HTMLDetailsElement>("monitor-panel");
-  private readonly amplitudes = new BarChart(element<HTMLCanvasElement>("amplitudes"));
+  readonly amplitudes = new BarChart(element<HTMLCanvasElement>("amplitudes"));
+  readonly maps = [0, 1].map((plane) => new AmplitudeMap(element<HTMLCanvasElement>(`map-${plane}`)));
   private readonly sizes = [0, 1].map((plane) => new BarChart(element<HTMLCanvasElement>(`sizes-${plane}`)));
   private readonly correlation = new Heatmap(element<HTMLCanvasElement>("correlation"));
   private readonly tracks = [0, 1].map((plane) => new TrackChart(element<HTMLCanvasElement>(`track-${plane}`)));
+  private readonly strips = [0, 1].map((plane) => new BarChart(element<HTMLCanvasElement>(`strips-${plane}`)));
   /** The channels with readouts by their index. */
   private byIndex = new Map<number, Channel>();
   /** The channel whose amplitudes are shown; null for all together. */
@@ -41,7 +44,7 @@ export class MonitorPanel {
     element("all-channels").onclick = () => this.choose(null);
     element("monitor-linear").onclick = () => this.setLogarithmic(false);
     element("monitor-logarithmic").onclick = () => this.setLogarithmic(true);
-    onThemeChange(() => this.correlation.draw());
+    onThemeChange(() => [this.correlation, ...this.maps].forEach((map) => map.draw()));
     onToken(() => this.feed.look());
     this.allow();
   }
@@ -90,6 +93,7 @@ export class MonitorPanel {
     if (show("channels-part", data !== null && data.channels.length > 0)) this.drawChannels(data!);
     if (show("noticed-part", data !== null && data.channels.length > 0)) this.noticed.update(data!);
     this.drawAmplitudes();
+    this.drawMaps();
     this.sizes.forEach((chart, plane) => {
       const clusters = data?.planes[plane];
       const any = clusters !== undefined && total(clusters.multiplicity) + total(clusters.lone_multiplicity) > 0;
@@ -116,10 +120,34 @@ export class MonitorPanel {
     if (!show("amplitudes-part", total(counts) > 0 || (this.chosen !== null && data !== null))) return;
     const step = 2 ** data!.amplitude_bits / bins;
     const silent = this.chosen !== null && !channel;
-    this.amplitudes.show({ counts: silent ? new Float64Array(bins) : counts, first: 0, step, label: "amplitude (ADC)" });
+    const thresholds = thresholdsOf(channel ? [channel] : silent ? [] : (data?.channels ?? []));
+    this.amplitudes.show({
+      counts: silent ? new Float64Array(bins) : counts,
+      first: 0,
+      step,
+      label: "amplitude (ADC)",
+      lines: linesAt(thresholds),
+    });
+    element("amplitudes-threshold").textContent = told(thresholds);
     element("amplitudes-note").textContent =
       this.chosen === null ? "all channels" : (channel?.name ?? `channel at index ${this.chosen}`);
     element("all-channels").hidden = this.chosen === null;
+  }
+
+  /** A map for each plane; one of all channels for detectors that have none. */
+  private drawMaps(): void {
+    const { data } = this;
+    const channels = data?.channels ?? [];
+    const hasPlanes = channels.some(({ plane }) => plane !== undefined);
+    this.maps.forEach((map, plane) => {
+      const onPlane = hasPlanes ? channels.filter((channel) => channel.plane === plane) : plane === 0 ? channels : [];
+      const shown = onPlane.some(({ spectrum }) => total(spectrum) > 0);
+      if (!show(`map-${plane}-part`, shown)) return map.hide();
+      const name = hasPlanes ? `, ${data!.planes[plane]?.name ?? `plane ${plane}`}` : "";
+      element(`map-${plane}-title`).textContent = `Amplitude against channel${name}`;
+      element(`map-${plane}-note`).textContent = told(thresholdsOf(onPlane));
+      map.show(onPlane, data!);
+    });
   }
 
   private drawCorrelation(data: MonitorData): void {
@@ -151,11 +179,14 @@ export class MonitorPanel {
     const latest = Math.max(0, ...(track?.hits.map(({ time_ns }) => time_ns) ?? []));
     this.tracks.forEach((chart, plane) => {
       const hits = track?.hits.filter((hit) => hit.plane === plane) ?? [];
+      show(`strips-${plane}-part`, hits.length > 0);
       if (!show(`track-${plane}-part`, hits.length > 0)) return;
       const name = data?.planes[plane]?.name ?? `plane ${plane}`;
       element(`track-${plane}-title`).textContent = `Latest sampled track, ${name}`;
       element(`track-${plane}-note`).textContent = `pixel id ${track!.pixel_id}, ${grouped(hits.length)} hits`;
       chart.show(hits, name, latest);
+      element(`strips-${plane}-title`).textContent = `Amplitudes of this track, ${name}`;
+      drawStrips(this.strips[plane], hits, name);
     });
   }
 
@@ -189,6 +220,33 @@ function summary(data: MonitorData): string {
   const readouts = data.channels.reduce((sum, channel) => sum + channel.readouts, 0);
   const heard = `${grouped(data.channels.length)} of ${grouped(data.channel_count)} channels`;
   return `on. ${scaled(readouts)} readouts in ${heard}`;
+}
+
+/** Lines of thresholds: all of a few, else the lowest and the highest. */
+function linesAt(thresholds: Thresholds | null): number[] {
+  const values = thresholds?.values ?? [];
+  return values.length > mostLines ? [values[0], values[values.length - 1]] : values;
+}
+
+const mostLines = 6;
+
+/** Thresholds in words, with the readouts on both sides. */
+function told(thresholds: Thresholds | null): string {
+  if (thresholds === null) return "no threshold";
+  const { values, below, above } = thresholds;
+  const [first, last] = [values[0], values[values.length - 1]].map(grouped);
+  const what = values.length === 1 ? `threshold ${first}` : `thresholds ${first} to ${last}`;
+  return `${what}: ${grouped(below)} readouts below, ${grouped(above)} not`;
+}
+
+/** Amplitudes of a track, added up for each strip. */
+function drawStrips(chart: BarChart, hits: TrackHit[], plane: string): void {
+  const strips = hits.map(({ strip }) => strip);
+  const first = Math.min(...strips) - 1;
+  const counts = new Float64Array(Math.max(...strips) - first + 2);
+  for (const { strip, amplitude } of hits) counts[strip - first] += amplitude;
+  // A bar's number stands below its middle.
+  chart.show({ counts, first: first - 0.5, step: 1, label: `strip of ${plane}`, up: "amplitude (ADC)" });
 }
 
 function drawSizes(chart: BarChart, clusters: Plane, plane: number): void {

@@ -50,6 +50,10 @@ export interface Probe {
   monitor(): { on: boolean; data: MonitorData | null };
   /** The middle of a channel's bar in its canvas, in CSS pixels; null before it is drawn. */
   channelBar(index: number): { left: number; top: number } | null;
+  /** What is drawn at a value on the axis of the amplitudes: pixels in the colour of lines, and the height of the box. */
+  amplitudeLine(value: number): { drawn: number; height: number } | null;
+  /** Readouts in the maps of amplitude against channel; 0 for one that is not shown. */
+  amplitudeMaps(): number[];
   state(): {
     phase: Phase;
     hello: Hello | null;
@@ -117,6 +121,8 @@ export function installProbe({ model, view, connection, header, image, spectrum,
     spectrumPlace: (ns) => spectrum.placeOf(ns),
     monitor: () => ({ on: monitor.feed.on, data: monitor.data }),
     channelBar: (index) => monitor.channels.middleOf(index),
+    amplitudeLine: (value) => monitor.amplitudes.lineAt(value),
+    amplitudeMaps: () => monitor.maps.map((map) => map.readouts),
     state: () => ({
       phase: connection.phase,
       hello: model.hello,

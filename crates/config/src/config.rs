@@ -11,7 +11,7 @@ use evforge_control::ControlSettings;
 use evforge_core::detector::Detector;
 use evforge_core::geometry::LogicalGeometry;
 use evforge_core::placement::{Placement, PlacementSettings};
-use evforge_core::pulse::PulseTrain;
+use evforge_core::pulse::{PulseSource, PulseTrain};
 use evforge_core::pulsed::{CalendarRule, MOST_VETOES, PulseStageSettings, Veto};
 use evforge_core::run_identity::RunIdentity;
 use evforge_core::settings::SettingsError;
@@ -160,9 +160,9 @@ impl CommonConfig {
     }
 
     /// What the stage has to know that assigns pulses to the events of `detector`. The calendar follows from the readout
-    /// where that tells the pulses, and from `otherwise` elsewhere.
+    /// where that carries the date, and from `otherwise` elsewhere.
     pub fn pulse_stage(&self, detector: &dyn Detector, otherwise: CalendarRule) -> PulseStageSettings {
-        let rule = if detector.tells_pulses() { CalendarRule::Readout } else { otherwise };
+        let rule = if detector.tells_date() { CalendarRule::Readout } else { otherwise };
         PulseStageSettings {
             vetoes: self.vetoes.clone(),
             is_told: detector.tells_pulses(),
@@ -368,13 +368,14 @@ fn read_tables(document: &Document) -> Result<(CommonConfig, Option<Found>), Tab
     let mut tables = Tables::parse(&document.text)?;
     tables.refuse_unknown(&KEYS)?;
     let folder = document.path.parent().unwrap_or(Path::new(""));
+    let PulseSource { train, channel } = tables.take_or_default("pulses")?;
     let common = CommonConfig {
         name: tables.require("name")?,
         input: tables.take_or_default("input")?,
         receive: tables.take_or_default("receive")?,
         sequence: tables.take_or_default("sequence")?,
         threads: tables.take_or_default("threads")?,
-        pulses: tables.take_or_default("pulses")?,
+        pulses: train,
         vetoes: tables.take_or_default("veto")?,
         run: tables.take_or_default("run")?,
         changes: tables.take_or_default("change")?,
@@ -392,7 +393,10 @@ fn read_tables(document: &Document) -> Result<(CommonConfig, Option<Found>), Tab
     let found = match section {
         Some(section) => {
             let monitors = if section == MONITORS { None } else { tables.take(MONITORS)? };
-            let detector = DetectorSettings::read(section, &mut tables, folder)?;
+            let mut detector = DetectorSettings::read(section, &mut tables, folder)?;
+            if let Some(channel) = channel {
+                detector.set_pulse_channel(section, channel)?;
+            }
             Some(Found { section, detector, monitors, notes: std::mem::take(&mut tables.notes) })
         }
         None => None,

@@ -40,11 +40,17 @@ pub trait Detector: Send {
     /// The pixels of this detector.
     fn geometry(&self) -> LogicalGeometry;
 
-    /// True if the readout carries the times of the source's pulses, since the Unix epoch, so that every event of
-    /// every batch belongs to a pulse ([`EventBatch::begin_pulse`]). False by default. Files that are begun before
-    /// the first batch want to know.
+    /// True if the readout carries the times of the source's pulses, so that every event of every batch belongs to a pulse, or
+    /// to none because none is known ([`EventBatch::begin_pulse`]). False by default. Files that are begun before the first
+    /// batch want to know.
     fn tells_pulses(&self) -> bool {
         false
+    }
+
+    /// True if these times count from the Unix epoch, so that the readout carries the date. Unless said otherwise, readouts
+    /// that tell pulses do.
+    fn tells_date(&self) -> bool {
+        self.tells_pulses()
     }
 
     /// Upper bound of the memory this detector uses, in bytes, whatever it is fed, without monitor data and without

@@ -31,7 +31,16 @@ pub struct ChannelGroup {
     pub masks: Vec<MaskKeys>,
     /// Channels to which nothing is wired, in their order: silent, and not to be masked.
     pub unwired: Vec<usize>,
+    /// The least amplitude of a readout that counts, of each channel, as the readouts have it; 0 for one without a threshold.
+    /// Empty if no channel has one.
+    pub thresholds: Vec<u16>,
+    /// The plane of each channel, an index of [`MonitorPlan::planes`]; [`NO_PLANE`] for one on none. Empty if no channel is
+    /// on a plane.
+    pub planes: Vec<u8>,
 }
+
+/// The plane of a channel that is on none.
+pub const NO_PLANE: u8 = u8::MAX;
 
 /// How an entry of a mask names channels that follow one another.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,7 +54,14 @@ pub struct MaskKeys {
 impl ChannelGroup {
     /// A group that cannot be masked.
     pub fn new(name: impl Into<String>, channels: usize) -> Self {
-        Self { name: name.into(), channels, masks: Vec::new(), unwired: Vec::new() }
+        Self {
+            name: name.into(),
+            channels,
+            masks: Vec::new(),
+            unwired: Vec::new(),
+            thresholds: Vec::new(),
+            planes: Vec::new(),
+        }
     }
 
     /// The group, whose next `channels` channels a mask names with these keys.
@@ -61,12 +77,26 @@ impl ChannelGroup {
         self
     }
 
+    /// The group, with these thresholds of its channels.
+    pub fn with_thresholds(mut self, thresholds: impl IntoIterator<Item = u16>) -> Self {
+        self.thresholds = thresholds.into_iter().take(self.channels).collect();
+        self
+    }
+
+    /// The group, with its channels on these planes.
+    pub fn on_planes(mut self, planes: impl IntoIterator<Item = u8>) -> Self {
+        self.planes = planes.into_iter().take(self.channels).collect();
+        self
+    }
+
     fn memory_bound(&self) -> usize {
         let keys = |mask: &MaskKeys| mask.keys.capacity() * size_of::<(&str, u32)>();
         self.name.capacity()
             + self.masks.capacity() * size_of::<MaskKeys>()
             + self.masks.iter().map(keys).sum::<usize>()
             + self.unwired.capacity() * size_of::<usize>()
+            + self.thresholds.capacity() * size_of::<u16>()
+            + self.planes.capacity()
     }
 
     /// True if something is wired to a channel.
@@ -104,6 +134,26 @@ impl MonitorPlan {
     /// Channels in all groups.
     pub fn channel_count(&self) -> usize {
         self.groups.iter().map(|group| group.channels).sum()
+    }
+
+    /// The threshold of each channel, 0 for one without.
+    pub fn thresholds(&self) -> impl Iterator<Item = u16> + '_ {
+        self.groups.iter().flat_map(|group| {
+            (0..group.channels).map(|channel| group.thresholds.get(channel).copied().unwrap_or(0))
+        })
+    }
+
+    /// The plane of the channel at `index`, if it is on one of [`MonitorPlan::planes`].
+    pub fn plane_of(&self, index: usize) -> Option<usize> {
+        let mut first = 0;
+        for group in &self.groups {
+            if index - first < group.channels {
+                let plane = group.planes.get(index - first).map(|&plane| usize::from(plane));
+                return plane.filter(|&plane| plane < self.planes.len());
+            }
+            first += group.channels;
+        }
+        None
     }
 
     /// Memory in bytes.
@@ -177,6 +227,8 @@ pub struct MonitorData {
     plan: MonitorPlan,
     readouts: Vec<u64>,
     spectra: Vec<[u32; SPECTRUM_BINS]>,
+    thresholds: Vec<u16>,
+    below: Vec<u64>,
     planes: [PlaneMonitor; PLANES],
     correlation: Vec<u64>,
     tracks: Vec<Track>,
@@ -189,6 +241,8 @@ impl MonitorData {
         let channels = plan.channel_count();
         let track = || Track { hits: Vec::with_capacity(TRACK_HITS), ..Track::default() };
         Self {
+            thresholds: plan.thresholds().collect(),
+            below: vec![0; channels],
             plan,
             readouts: vec![0; channels],
             spectra: vec![[0; SPECTRUM_BINS]; channels],
@@ -206,6 +260,9 @@ impl MonitorData {
             *count += 1;
             let bin = &mut spectrum[bin(u64::from(amplitude), self.plan.amplitude_bits, SPECTRUM_BINS)];
             *bin = bin.saturating_add(1);
+            if let (Some(threshold), Some(below)) = (self.thresholds.get(index), self.below.get_mut(index)) {
+                *below += u64::from(amplitude < *threshold);
+            }
         }
     }
 
@@ -263,6 +320,16 @@ impl MonitorData {
         &self.spectra
     }
 
+    /// The threshold of each channel when collecting began; 0 for one without.
+    pub fn thresholds(&self) -> &[u16] {
+        &self.thresholds
+    }
+
+    /// Readouts per channel with an amplitude below its threshold.
+    pub fn below(&self) -> &[u64] {
+        &self.below
+    }
+
     /// Clusters of each plane of the plan.
     pub fn planes(&self) -> &[PlaneMonitor] {
         &self.planes[..self.plan.planes.len().min(PLANES)]
@@ -278,6 +345,18 @@ impl MonitorData {
         let kept = self.next_track.min(TRACKS);
         (self.next_track - kept..self.next_track).map(|number| &self.tracks[number % TRACKS])
     }
+}
+
+/// The threshold of a channel as its readouts have it: the least amplitude up to `largest` whose corrected value reaches
+/// `threshold`, one more if none does. What corrects amplitudes must not make a larger one smaller.
+pub fn threshold_of_readouts(threshold: u16, largest: u16, corrected: impl Fn(u16) -> u16) -> u16 {
+    let (mut from, mut to) = (0, u32::from(largest) + 1);
+    while from < to {
+        let middle = (from + to) / 2;
+        // Not above `largest`, which has 16 bits.
+        if corrected(middle as u16) < threshold { from = middle + 1 } else { to = middle }
+    }
+    u16::try_from(from).unwrap_or(u16::MAX)
 }
 
 /// Bin of `value` among `bins` equal ones over `0..2^bits`; the last one also takes what is above.
@@ -322,6 +401,33 @@ mod tests {
         monitor.lone_cluster(1, 1000, 256);
         let strips = &monitor.planes()[1];
         assert_eq!((strips.lone_multiplicity[MULTIPLICITY_BINS - 1], strips.lone_spectrum[1]), (1, 1));
+    }
+
+    #[test]
+    fn readouts_below_the_threshold_of_their_channel_are_counted() {
+        let mut plan = monitor().plan().clone();
+        let [first, second] = &mut plan.groups[..] else { panic!("two groups") };
+        first.thresholds = vec![0; 64];
+        first.thresholds[3] = 100;
+        first.planes = vec![1, 0, NO_PLANE];
+        second.planes = vec![0, 7];
+        let mut monitor = MonitorData::new(plan);
+        for amplitude in [99, 100, 101, 0] {
+            monitor.readout(3, amplitude);
+            monitor.readout(70, amplitude);
+        }
+        assert_eq!((monitor.below()[3], monitor.below()[70], monitor.thresholds()[3]), (2, 0, 100));
+        let planes = [0, 1, 2, 3, 64, 65, 128].map(|index| monitor.plan().plane_of(index));
+        assert_eq!(planes, [Some(1), Some(0), None, None, Some(0), None, None]);
+    }
+
+    #[test]
+    fn thresholds_of_corrected_amplitudes_are_found_in_those_of_readouts() {
+        let half = |amplitude: u16| amplitude / 2;
+        let found = [0, 1, 50, 511, 512].map(|threshold| threshold_of_readouts(threshold, 1023, half));
+        assert_eq!(found, [0, 2, 100, 1022, 1024]);
+        assert_eq!(threshold_of_readouts(7, u16::MAX, |amplitude| amplitude), 7);
+        assert_eq!(threshold_of_readouts(1, u16::MAX, |_| 0), u16::MAX);
     }
 
     #[test]

@@ -2,47 +2,116 @@
 //!
 //! Time of flight counts from the pulse. Where the readout carries no pulse time, events are grouped by a
 //! configured period: pulse *n* begins at `offset + n * period`. The period is kept as a fraction, because
-//! 14 Hz (ESS) is not a whole number of nanoseconds.
+//! 14 Hz (ESS) is not a whole number of nanoseconds. Where the signal of the source, or of a chopper, arrives on a channel of the
+//! readout ([`PulseChannel`]), the pulses are those that are found there.
 
 use crate::quantity::{Frequency, TimeSpan};
 use crate::settings::{RefusedValue, SettingsError};
 use serde::Deserialize;
 
 /// A train of pulses with a constant period of `period_numerator / period_denominator` nanoseconds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(try_from = "Pulses")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PulseTrain {
     period_numerator: u64,
     period_denominator: u64,
     offset_ns: u64,
 }
 
-/// The table `[pulses]`: the source's pulses, by which events are grouped where the readout carries no pulse time.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct Pulses {
-    frequency: Frequency,
-    /// Start of a pulse on the detector's clock.
-    start: TimeSpan,
+/// The pulses of the source as a configuration describes them: the table `[pulses]`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "Pulses")]
+pub struct PulseSource {
+    /// The train, by which events are grouped where nothing reports the pulses.
+    pub train: PulseTrain,
+    /// The channel of the readout on which a signal arrives with each pulse, if there is one.
+    pub channel: Option<PulseChannel>,
 }
 
-impl Default for Pulses {
-    fn default() -> Self {
-        Self { frequency: Frequency { millihertz: 14_000 }, start: TimeSpan { picoseconds: 0 } }
+/// A channel of the readout on which the signal of the source, or of a chopper, arrives with each pulse.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PulseChannel {
+    /// The channel, numbered as those of the detector.
+    pub channel: u16,
+    /// The sample, in steps of the converter, from which on a signal is a pulse.
+    pub threshold: u16,
+    /// How often pulses come: those closer than half a period are one, and longer distances mean that some are missing.
+    pub frequency: Frequency,
+    /// An event that is later than this after the latest pulse has none, in picoseconds: above 0 and at most 2.147 s.
+    pub max_time_of_flight: u64,
+}
+
+/// The longest time of flight that files and messages can express, in picoseconds.
+const LONGEST_TIME_OF_FLIGHT: u64 = i32::MAX as u64 * 1000;
+
+/// The table `[pulses]` as it is written.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Pulses {
+    frequency: Option<Frequency>,
+    /// Start of a pulse on the detector's clock.
+    start: Option<TimeSpan>,
+    channel: Option<u16>,
+    threshold: Option<u16>,
+    max_time_of_flight: Option<TimeSpan>,
+}
+
+impl Pulses {
+    fn train(&self) -> Result<PulseTrain, SettingsError> {
+        // Periods above 2 s do not fit into the 31 bits of an event's time of flight in nanoseconds.
+        let millihertz = self.frequency.map_or(ESS_MILLIHERTZ, |frequency| frequency.millihertz);
+        let start_ns = self.start.map_or(0, |start| start.picoseconds / 1000);
+        let train = Some(millihertz)
+            .filter(|&millihertz| millihertz >= 500)
+            .and_then(|millihertz| PulseTrain::from_millihertz(millihertz, start_ns));
+        train.map_or_else(|| SettingsError::refuse("frequency", "must be at least 0.5Hz"), Ok)
+    }
+
+    fn channel(&self) -> Result<Option<PulseChannel>, SettingsError> {
+        let Some(channel) = self.channel else {
+            let given = [
+                ("threshold", self.threshold.is_some()),
+                ("max_time_of_flight", self.max_time_of_flight.is_some()),
+            ];
+            return match given.into_iter().find(|(_, is_given)| *is_given) {
+                Some((key, _)) => {
+                    let problem =
+                        "is of the channel on which pulses arrive: give `channel` too, or leave it out";
+                    SettingsError::refuse(key, problem)
+                }
+                None => Ok(None),
+            };
+        };
+        let Some(threshold) = self.threshold.filter(|&threshold| threshold > 0) else {
+            let problem = "is needed with `channel`: the sample, above 0, from which on a signal is a pulse";
+            return SettingsError::refuse("threshold", problem);
+        };
+        let Some(frequency) = self.frequency else {
+            let problem = "is needed with `channel`: by it doubled and missing pulses are found";
+            return SettingsError::refuse("frequency", problem);
+        };
+        if self.start.is_some() {
+            let problem = "has no effect on pulses that arrive on a channel: leave it out";
+            return SettingsError::refuse("start", problem);
+        }
+        let max_time_of_flight = self.max_time_of_flight.map_or(1_000_000_000_000, |time| time.picoseconds);
+        if !(1000..=LONGEST_TIME_OF_FLIGHT).contains(&max_time_of_flight) {
+            let problem = "must lie from 1ns to 2147483647ns";
+            return SettingsError::refuse("max_time_of_flight", problem);
+        }
+        Ok(Some(PulseChannel { channel, threshold, frequency, max_time_of_flight }))
     }
 }
 
-impl TryFrom<Pulses> for PulseTrain {
+impl TryFrom<Pulses> for PulseSource {
     type Error = RefusedValue;
 
     fn try_from(pulses: Pulses) -> Result<Self, RefusedValue> {
-        // Periods above 2 s do not fit into the 31 bits of an event's time of flight in nanoseconds.
-        let frequency = Some(pulses.frequency.millihertz).filter(|&millihertz| millihertz >= 500);
-        let train = frequency
-            .and_then(|millihertz| Self::from_millihertz(millihertz, pulses.start.picoseconds / 1000));
-        Ok(train.map_or_else(|| SettingsError::refuse("frequency", "must be at least 0.5Hz"), Ok)?)
+        Ok(Self { train: pulses.train()?, channel: pulses.channel()? })
     }
 }
+
+/// The pulses of the ESS.
+const ESS_MILLIHERTZ: u64 = 14_000;
 
 impl Default for PulseTrain {
     fn default() -> Self {
@@ -74,7 +143,7 @@ impl PulseTrain {
 
     /// The ESS source: 14 pulses per second.
     pub fn ess() -> Self {
-        Self { period_numerator: 1_000_000_000_000, period_denominator: 14_000, offset_ns: 0 }
+        Self { period_numerator: 1_000_000_000_000, period_denominator: ESS_MILLIHERTZ, offset_ns: 0 }
     }
 
     /// The European XFEL: 10 trains per second.

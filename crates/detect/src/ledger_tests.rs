@@ -160,8 +160,9 @@ fn in_a_sonde() {
 #[test]
 fn in_sampled_channels() {
     use crate::adc_readout::{AdcReadout, AdcReadoutSettings};
+    use evforge_core::pulse::PulseChannel;
     use evforge_wire::adc_readout::{AdcEncoder, Header, RawTime};
-    let settings = AdcReadoutSettings { channels: 4, ignore_oversampling: true, averaging: None };
+    let settings = AdcReadoutSettings { ignore_oversampling: true, ..AdcReadoutSettings::default() };
     let mut encoder = AdcEncoder::default();
     encoder.begin(&Header::default());
     for channel in [0, 1, 2, 3, 0, 1] {
@@ -170,5 +171,12 @@ fn in_sampled_channels() {
     }
     encoder.finish(3);
     let packet = encoder.packet().to_vec();
-    shows("adc_readout", &[packet], || Box::new(AdcReadout::new(&settings).expect("sound settings")));
+    let packets = [packet];
+    shows("adc_readout", &packets, || Box::new(AdcReadout::new(&settings).expect("sound settings")));
+    let frequency = evforge_core::quantity::Frequency { millihertz: 14_000 };
+    let pulses = PulseChannel { channel: 3, threshold: 5, frequency, max_time_of_flight: 1_000_000_000_000 };
+    let settings = AdcReadoutSettings { pulse_channel: Some(pulses), ..settings };
+    let with_pulses =
+        || -> Box<dyn Detector> { Box::new(AdcReadout::new(&settings).expect("sound settings")) };
+    shows("adc_readout with pulses", &packets, with_pulses);
 }

@@ -6,7 +6,7 @@ use evforge_control::desk::ControlCounters;
 use evforge_core::counter::{CounterInfo, CounterSet, Law, Role};
 use evforge_core::pulsed::PulseCounters;
 use evforge_core::run_state::OutputCounters;
-use evforge_detect::adc_readout::AdcReadoutCounters;
+use evforge_detect::adc_readout::{AdcReadoutCounters, PulseChannelCounters};
 use evforge_detect::beam_monitors::{BeamMonitorCounters, NeutronCounters};
 use evforge_detect::ess::{FilingCounters, HeaderCounters, TimeSourceCounters, VmmCounters};
 use evforge_detect::gdgem::{GdGemCounters, TrackCounters};
@@ -83,6 +83,7 @@ pub fn counter_stages() -> Vec<Stage> {
         stage::<BeamMonitorCounters>("Records of beam monitors", DETECTOR),
         stage::<NeutronCounters>("Single neutrons of beam monitors", DETECTOR),
         stage::<AdcReadoutCounters>("Forming events of sampled channels", DETECTOR),
+        stage::<PulseChannelCounters>("Pulses that arrive on a channel", DETECTOR),
         stage::<SimulationCounters>("Simulating a detector", NONE),
         stage::<DropCounters>("Packets of a DROP stream", NONE),
         stage::<NumberedCounters>("Numbered packets", NONE),

@@ -16,6 +16,7 @@
 //! | colours of counts, which the page has from here | [`ColourMap`], [`COLOUR_STEPS`], [`colours`], [`Scale`] |
 //! | what stands above a picture: counts, dates, losses | [`Caption`] |
 //! | the PNG | [`Sheet`], [`encode_png`] |
+//! | spectra as lines, with a PNG of their own | [`LineChart`] |
 //! | other numbers in a square, such as how often each word came | [`Grid`] |
 
 #![forbid(unsafe_code)]
@@ -28,6 +29,7 @@ mod caption;
 mod colours;
 mod grid;
 mod image;
+mod line_chart;
 mod panels;
 mod picture_plan;
 mod picture_set;
@@ -45,6 +47,7 @@ pub use caption::{Caption, heading, loss_text};
 pub use colours::{COLOUR_STEPS, ColourMap, EMPTY_COLOUR, Rgb, colours, page_table};
 pub use grid::Grid;
 pub use image::{Image, block_sums};
+pub use line_chart::{Curve, LineChart};
 pub use panels::PanelLayout;
 pub use picture_plan::PicturePlan;
 pub use picture_set::PictureSet;

@@ -13,7 +13,9 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) const PAPER: [u8; 3] = [255, 255, 255];
 const WARNING: [u8; 3] = [176, 24, 24];
-const MARGIN: i32 = 16;
+pub(crate) const MARGIN: i32 = 16;
+/// Between lines of the caption.
+pub(crate) const LINE_GAP: i32 = 4;
 /// Between pictures.
 const GAP: i32 = 20;
 const SHORTEST_ROW: i32 = 420;
@@ -100,7 +102,7 @@ impl Sheet<'_> {
             })
             .collect();
         let lines = self.lines();
-        let above = MARGIN + lines.iter().map(|(_, font, _)| font.height() + 4).sum::<i32>() + 12;
+        let above = MARGIN + lines.iter().map(|(_, font, _)| font.height() + LINE_GAP).sum::<i32>() + 12;
         let places = places(plots.iter().map(Plot::size), above);
         let text_width = lines.iter().map(|(text, font, _)| font.width(text)).max().unwrap_or(0);
         let mut width = (text_width + 2 * MARGIN).max(SHORTEST_ROW);
@@ -114,7 +116,7 @@ impl Sheet<'_> {
         let mut top = MARGIN;
         for (text, font, colour) in &lines {
             canvas.text(text, (MARGIN, top + font.height() / 2), Anchor::Left, *font, *colour);
-            top += font.height() + 4;
+            top += font.height() + LINE_GAP;
         }
         let mut areas = plots.iter().zip(places).map(|(plot, at)| (plot.fit, plot.draw(&mut canvas, at)));
         let pictures = self.plans.iter().zip(self.images).map(|(plan, image)| {
@@ -136,23 +138,31 @@ impl Sheet<'_> {
     }
 
     /// The caption, and monitors that are a number.
-    fn lines(&self) -> Vec<(String, Font, [u8; 3])> {
-        let title = (self.caption.title.clone(), Font::Title, INK);
+    fn lines(&self) -> Vec<CaptionLine> {
         let numbers = self.plans.iter().zip(self.images).filter(|(plan, _)| plan.is_number());
         let numbers =
             numbers.map(|(plan, image)| format!("{}: {} events", plan.name, grouped(image.total())));
-        let plain = self.caption.lines.iter().cloned().chain(numbers);
-        let warnings = self.caption.warnings.iter().cloned();
-        let below = plain.map(|line| (line, INK)).chain(warnings.map(|line| (line, WARNING)));
-        let mut lines: Vec<_> =
-            std::iter::once(title).chain(below.map(|(line, ink)| (line, Font::Normal, ink))).collect();
-        for (line, ..) in &mut lines {
-            if let Some((end, _)) = line.char_indices().nth(LONGEST_LINE) {
-                line.replace_range(end.., " ...");
-            }
-        }
-        lines
+        caption_lines(self.caption, &numbers.collect::<Vec<_>>())
     }
+}
+
+/// A line of text, with its font and its colour.
+pub(crate) type CaptionLine = (String, Font, [u8; 3]);
+
+/// A caption, line by line; `further` stand below its lines, and its warnings below those.
+pub(crate) fn caption_lines(caption: &Caption, further: &[String]) -> Vec<CaptionLine> {
+    let title = (caption.title.clone(), Font::Title, INK);
+    let plain = caption.lines.iter().chain(further).cloned();
+    let warnings = caption.warnings.iter().cloned();
+    let below = plain.map(|line| (line, INK)).chain(warnings.map(|line| (line, WARNING)));
+    let mut lines: Vec<_> =
+        std::iter::once(title).chain(below.map(|(line, ink)| (line, Font::Normal, ink))).collect();
+    for (line, ..) in &mut lines {
+        if let Some((end, _)) = line.char_indices().nth(LONGEST_LINE) {
+            line.replace_range(end.., " ...");
+        }
+    }
+    lines
 }
 
 /// Corners of pictures of these sizes, in rows from the top.

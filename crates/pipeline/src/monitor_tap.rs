@@ -84,16 +84,25 @@ impl MonitorTap {
 /// Monitor data as JSON. Channels without readouts are left out.
 pub fn monitor_json(monitor: &MonitorData) -> Value {
     let plan = monitor.plan();
-    let channels = monitor.readouts().iter().zip(monitor.spectra()).enumerate();
-    let channels: Vec<Value> = channels
+    let counts = monitor.readouts().iter().zip(monitor.spectra()).enumerate();
+    let channels: Vec<Value> = counts
         .filter(|(_, (readouts, _))| **readouts > 0)
         .map(|(index, (readouts, spectrum))| {
-            json!({
+            let mut channel = json!({
                 "index": index,
                 "name": plan.channel_name(index),
                 "readouts": readouts,
                 "spectrum": &spectrum[..],
-            })
+            });
+            let limits = monitor.thresholds().get(index).zip(monitor.below().get(index));
+            if let Some((threshold, below)) = limits.filter(|(threshold, _)| **threshold > 0) {
+                channel["threshold"] = json!(threshold);
+                channel["below"] = json!(below);
+            }
+            if let Some(plane) = plan.plane_of(index) {
+                channel["plane"] = json!(plane);
+            }
+            channel
         })
         .collect();
     let planes = plan.planes.iter().zip(monitor.planes()).map(|(name, plane)| plane_json(name, plane));

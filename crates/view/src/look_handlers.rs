@@ -3,7 +3,7 @@
 use crate::answers::{ImageCounts, RegionCounts, SpectrumCounts};
 use crate::exports;
 use crate::handlers::{Server, json};
-use crate::look_frame::LookFrame;
+use crate::look_frame::{LookFrame, LookHead};
 use crate::looks::look::Look;
 use crate::looks::{asked, shown};
 use crate::page::{plain, with_type};
@@ -12,7 +12,7 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::{Response, StatusCode, Uri};
 use evforge_core::quantity::grouped;
-use evforge_picture::{Caption, Sheet};
+use evforge_picture::{Caption, Curve, LineChart, PictureError, Sheet};
 
 /// What is asked, counted now.
 async fn counted(server: &Server, uri: &Uri, is_exact: bool) -> Result<(Look, LookFrame), Response<Body>> {
@@ -53,6 +53,7 @@ answer!(image_png, true, |shared, look, frame| image_of(shared, &look, frame));
 answer!(spectrum_json, true, |_, _, frame| json(&spectrum_counts(frame)));
 answer!(spectrum_csv, true, |_, _, frame| csv(exports::spectrum_csv(&frame)));
 answer!(spectrum_npy, true, |_, _, frame| binary(exports::spectrum_npy(&frame)));
+answer!(spectrum_png, true, |shared, look, frame| spectrum_of(shared, &look, &frame));
 answer!(look_bin, false, |_, _, frame| binary(frame.encode()));
 
 fn csv(text: String) -> Response<Body> {
@@ -103,6 +104,50 @@ fn spectrum_counts(frame: LookFrame) -> SpectrumCounts {
     }
 }
 
+/// What stands above a picture or a spectrum of `events`.
+fn caption_of(shared: &Shared, head: &LookHead, events: u64) -> Caption {
+    let mut caption = Caption { title: shared.options.title.clone(), ..Caption::default() };
+    caption.lines.push(format!("{} events in {:.1} s", grouped(events), head.seconds));
+    if head.missed > 0 {
+        caption.warnings.push(format!("{} events of this window are missing", grouped(head.missed)));
+    }
+    caption
+}
+
+/// The spectrum as a PNG: that of the picture, and those of the regions.
+fn spectrum_of(shared: &Shared, look: &Look, frame: &LookFrame) -> Response<Body> {
+    let LookFrame { head, spectrum, region_spectra, .. } = frame;
+    let counted: u64 = spectrum.iter().sum();
+    let caption = caption_of(shared, head, counted);
+    let name = shared.pictured.plan(look.selection.picture, look.selection.bins.count);
+    let name = name.map_or_else(|| "all".to_owned(), |plan| plan.title.clone());
+    let all = Curve { name, counts: spectrum };
+    let regions = head.regions.iter().zip(region_spectra);
+    let regions = regions.map(|(region, counts)| Curve { name: region.name.clone(), counts });
+    // Bins need not be times: with trains they are pulses, one each.
+    let (unit, label, up) = match &shared.options.content {
+        Some((content, _)) => (1.0, content.across.clone(), content.up.clone()),
+        None => (1e6, String::new(), "events per bin".to_owned()),
+    };
+    let (from, width) = (f64::from(head.bins.from_ns) / unit, f64::from(head.bins.width_ns) / unit);
+    let chart = LineChart {
+        caption: &caption,
+        label: if label.is_empty() { format!("time of flight (ms), bins of {width} ms") } else { label },
+        up,
+        from,
+        step: width,
+        curves: std::iter::once(all).chain(regions).collect(),
+    };
+    png(chart.to_png())
+}
+
+fn png(drawn: Result<Vec<u8>, PictureError>) -> Response<Body> {
+    match drawn {
+        Ok(png) => with_type(StatusCode::OK, "image/png", Body::from(png)),
+        Err(error) => plain(StatusCode::INTERNAL_SERVER_ERROR, format!("{error}\n")),
+    }
+}
+
 /// The image as a PNG, in the way of the image at the end of a run.
 fn image_of(shared: &Shared, look: &Look, frame: LookFrame) -> Response<Body> {
     let selection = &look.selection;
@@ -110,13 +155,9 @@ fn image_of(shared: &Shared, look: &Look, frame: LookFrame) -> Response<Body> {
         return plain(StatusCode::NOT_FOUND, "there is no picture\n".into());
     };
     let head = &frame.head;
-    let mut caption = Caption { title: shared.options.title.clone(), ..Caption::default() };
-    caption.lines.push(format!("{} events in {:.1} s", grouped(head.events), head.seconds));
+    let mut caption = caption_of(shared, head, head.events);
     if let Some([from, to]) = selection.slice_ns {
         caption.lines.push(format!("time of flight {} to {} ns", grouped(from.into()), grouped(to.into())));
-    }
-    if head.missed > 0 {
-        caption.warnings.push(format!("{} events of this window are missing", grouped(head.missed)));
     }
     // Blocks that are larger than a pixel have steps of their own.
     let mut plan = plan.of_part(look.part);
@@ -129,8 +170,5 @@ fn image_of(shared: &Shared, look: &Look, frame: LookFrame) -> Response<Body> {
         axis.pixels = pixels;
     }
     let sheet = Sheet { plans: &[plan], images: &[frame.image], caption: &caption, outside: 0 };
-    match sheet.to_png() {
-        Ok(png) => with_type(StatusCode::OK, "image/png", Body::from(png)),
-        Err(error) => plain(StatusCode::INTERNAL_SERVER_ERROR, format!("{error}\n")),
-    }
+    png(sheet.to_png())
 }

@@ -1,6 +1,8 @@
 //! Single packets of sampled channels.
 
 use crate::packet_stream::form_both_ways;
+use evforge_core::pulse::PulseChannel;
+use evforge_core::quantity::Frequency;
 use evforge_detect::adc_readout::settings::{AveragingSettings, TimeLocation};
 use evforge_detect::adc_readout::{AdcReadout, AdcReadoutSettings};
 use evforge_wire::adc_readout::{AdcEncoder, AdcPacket, Content, Rejection};
@@ -56,6 +58,8 @@ pub mod choice {
     pub const AVERAGING: u8 = 1 << 1;
     /// Monitor data are collected.
     pub const WATCHED: u8 = 1 << 2;
+    /// Pulses arrive on the last channel.
+    pub const PULSES: u8 = 1 << 3;
 }
 
 /// Forms events of the packets in `bytes`: one byte for the settings (see [`choice`]), then a stream as in
@@ -67,10 +71,14 @@ pub fn adc_readout_stream(bytes: &[u8]) {
     let Some((&choice, stream)) = bytes.split_first() else { return };
     let has = |bit: u8| choice & bit != 0;
     let averaging = AveragingSettings { samples: 3, location: TimeLocation::Middle };
+    let frequency = Frequency { millihertz: 14_000 };
+    let pulses = PulseChannel { channel: 2, threshold: 300, frequency, max_time_of_flight: 100_000_000_000 };
     let settings = AdcReadoutSettings {
         channels: 3,
         ignore_oversampling: has(choice::IGNORE_OVERSAMPLING),
         averaging: has(choice::AVERAGING).then_some(averaging),
+        pulse_channel: has(choice::PULSES).then_some(pulses),
+        ..AdcReadoutSettings::default()
     };
     form_both_ways(stream, true, || {
         let mut detector = AdcReadout::new(&settings).expect("the settings of the exercise are sound");

@@ -2,6 +2,7 @@
 
 use crate::document::{TableError, Tables};
 use evforge_core::detector::Detector;
+use evforge_core::pulse::PulseChannel;
 use evforge_core::settings::SettingsError;
 use evforge_detect::adc_readout::SampleSink;
 use evforge_detect::beam_monitors::BeamMonitorSettings;
@@ -33,6 +34,11 @@ pub(crate) trait ConfiguredDetector: Sized {
 
     /// A fresh detector, given what it can use of `parts`.
     fn build(&self, parts: Parts<'_>) -> Result<Box<dyn Detector>, SettingsError>;
+
+    /// Takes the source's pulses from this channel. False if it has no channels for them.
+    fn set_pulse_channel(&mut self, _channel: PulseChannel) -> bool {
+        false
+    }
 
     /// Checks that these beam monitors can send alongside.
     fn check_alongside(&self, _monitors: &BeamMonitorSettings) -> Result<(), SettingsError> {

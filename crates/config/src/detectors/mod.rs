@@ -17,6 +17,7 @@ use crate::document::{TableError, Tables};
 use configured::ConfiguredDetector;
 pub(crate) use configured::Parts;
 use evforge_core::detector::Detector;
+use evforge_core::pulse::PulseChannel;
 use evforge_core::settings::SettingsError;
 use evforge_detect::adc_readout::AdcReadoutSettings;
 use evforge_detect::beam_monitors::BeamMonitorSettings;
@@ -62,6 +63,24 @@ macro_rules! detectors {
                 match self {
                     $(Self::$name(settings) => ConfiguredDetector::check(settings),)+
                 }
+            }
+
+            /// Takes pulses from a channel of this detector, whose section is called `section`.
+            pub(crate) fn set_pulse_channel(
+                &mut self,
+                section: &str,
+                channel: PulseChannel,
+            ) -> Result<(), SettingsError> {
+                let taken = match self {
+                    $(Self::$name(settings) => ConfiguredDetector::set_pulse_channel(settings, channel),)+
+                };
+                if taken {
+                    return Ok(());
+                }
+                let problem = format!(
+                    "pulses are taken from a channel of [adc_readout] only: [{section}] has none for them, leave it out"
+                );
+                SettingsError::refuse("pulses.channel", problem)
             }
 
             pub(crate) fn check_alongside(&self, monitors: &BeamMonitorSettings) -> Result<(), SettingsError> {

@@ -6,6 +6,7 @@ mod ess_multiblade;
 mod masks;
 mod placement;
 mod sonde;
+mod thresholds;
 
 use crate::detectors::SECTIONS;
 use crate::{Config, DetectorSettings};

@@ -19,7 +19,7 @@ evforge_core::counters! {
         empty_run: Discarded(Readouts), Readouts, "Runs without samples.";
         hits: Joins(Readouts, Hits), Hits, "Runs with a peak.";
         hits_in_events: Leaves(Hits), Hits, "Peaks that left as events.";
-        held: Held(Hits), Hits, "Nothing ever waits.";
+        held: Held(Hits), Hits, "Peaks that wait for their time at this moment: 0 unless pulses arrive on a channel.";
         events: HandedOut, Events, "Events formed.";
         samples: Information, Times, "Samples of the runs used.";
         averages: Information, Times, "Points of averaged waveforms made.";

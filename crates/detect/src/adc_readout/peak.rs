@@ -28,9 +28,23 @@ impl Peak {
     }
 }
 
+/// Place of the first sample that reaches the threshold: the leading edge of a signal. None if no sample does.
+pub fn leading_edge(mut samples: impl Iterator<Item = u16>, threshold: u16) -> Option<usize> {
+    samples.position(|sample| sample >= threshold)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_leading_edge_is_where_the_threshold_is_reached() {
+        let edge = |samples: &[u16]| leading_edge(samples.iter().copied(), 5);
+        assert_eq!(
+            (edge(&[1, 4, 5, 9]), edge(&[8, 1]), edge(&[4, 4]), edge(&[])),
+            (Some(2), Some(0), None, None)
+        );
+    }
 
     #[test]
     fn section_5_the_first_of_equal_samples_counts() {

@@ -2,9 +2,11 @@
 
 use super::averaging::{Averaging, MeanValue, NoSamples, SampleSink};
 use super::counters::AdcReadoutCounters;
-use super::peak::Peak;
+use super::filing::Filing;
+use super::peak::{Peak, leading_edge};
 use super::sample_time::SampleTime;
 use super::settings::AdcReadoutSettings;
+use crate::event_order::TimedEvent;
 use crate::packet_gate::{Discard, PacketGate};
 use crate::settings::SettingsError;
 use evforge_core::counter::CounterSnapshot;
@@ -16,7 +18,7 @@ use evforge_core::monitor::{ChannelGroup, MonitorData, MonitorPlan};
 use evforge_core::packet::{Packet, PacketBatch};
 use evforge_core::sequence::SequenceTracker;
 use evforge_wire::adc_readout::{
-    AdcPacket, Content, DataPacket, Fault, GLOBAL_COUNT_BITS, LARGEST_PACKET, Module, Rejection,
+    AdcPacket, Content, DataPacket, Fault, GLOBAL_COUNT_BITS, LARGEST_PACKET, Module, RawTime, Rejection,
 };
 
 /// Sampled channels. `S` takes their averaged waveforms.
@@ -28,6 +30,8 @@ pub struct AdcReadout<S = NoSamples> {
     /// One for each channel, or none.
     averaging: Vec<Averaging>,
     sink: S,
+    /// Puts events and pulses into order, where pulses arrive on a channel. None: events leave as they come.
+    filing: Option<Filing>,
     /// Runs and faults of the packet under way that have been looked at; none if there is no such packet.
     under_way: Option<usize>,
     gate: PacketGate,
@@ -61,6 +65,7 @@ impl<S: SampleSink> AdcReadout<S> {
             sequence: SequenceTracker::new(GLOBAL_COUNT_BITS),
             averaging: averaging.map_or(Vec::new(), |one| vec![one; usize::from(settings.channels)]),
             sink,
+            filing: settings.pulse_channel.map(|channel| Filing::new(settings, channel)),
             under_way: None,
             gate: PacketGate::new(LARGEST_PACKET),
             counters: AdcReadoutCounters::default(),
@@ -75,8 +80,12 @@ impl<S: SampleSink> AdcReadout<S> {
 
     fn monitor_plan(&self) -> MonitorPlan {
         let channels = usize::from(self.settings.channels);
+        let pulses = self.settings.pulse_channel;
+        let of_channel = |channel: u16| pulses.filter(|pulses| pulses.channel == channel);
+        let threshold = |channel| of_channel(channel).map_or(0, |pulses| pulses.threshold);
+        let thresholds = (0..self.settings.channels).map(threshold);
         MonitorPlan {
-            groups: vec![ChannelGroup::new("converter", channels)],
+            groups: vec![ChannelGroup::new("converter", channels).with_thresholds(thresholds)],
             planes: Vec::new(),
             amplitude_bits: 16,
             cluster_amplitude_bits: 16,
@@ -85,11 +94,22 @@ impl<S: SampleSink> AdcReadout<S> {
 
     /// Takes a packet, or goes on with the one under way. False if the event batch filled up before its end.
     fn take_packet(&mut self, packet: &Packet<'_>, events: &mut EventBatch) -> bool {
-        let (from, data) = match self.under_way.take() {
+        let (from, content) = match self.under_way.take() {
             None => (0, self.begin_packet(packet)),
-            Some(from) => (from, data_of(packet.bytes).ok().flatten()),
+            Some(from) => (from, content_of(packet.bytes).ok()),
         };
-        let Some(data) = data else { return true };
+        let data = match content {
+            Some(Content::Data(data)) => data,
+            Some(Content::Idle(idle)) => {
+                self.take_heartbeat(idle.time);
+                return true;
+            }
+            None => return true,
+        };
+        if self.filing.is_some() {
+            self.file_packet(&data);
+            return true;
+        }
         for (number, item) in data.modules().enumerate().skip(from) {
             if events.is_full() {
                 self.under_way = Some(number);
@@ -103,31 +123,68 @@ impl<S: SampleSink> AdcReadout<S> {
         true
     }
 
-    /// Counts and checks a packet; none if it is of no use or has no runs.
-    fn begin_packet<'a>(&mut self, packet: &Packet<'a>) -> Option<DataPacket<'a>> {
+    /// Puts the runs of a packet, for which there is room, into order.
+    fn file_packet(&mut self, data: &DataPacket<'_>) {
+        self.filing.iter_mut().for_each(Filing::begin_packet);
+        for item in data.modules() {
+            match item {
+                Ok(run) => self.file_run(&run),
+                Err(fault) => self.count_fault(fault),
+            }
+        }
+        self.filing.iter_mut().for_each(Filing::end_packet);
+    }
+
+    /// A heartbeat says how far time has come.
+    fn take_heartbeat(&mut self, time: RawTime) {
+        if let Some(filing) = &mut self.filing {
+            filing.begin_packet();
+            filing.push_heartbeat(SampleTime::of(time));
+            filing.end_packet();
+        }
+    }
+
+    /// Puts a run into order: as an event, or as a pulse.
+    fn file_run(&mut self, run: &Module<'_>) {
+        let Some(peak) = self.look_at(run) else { return };
+        let ticks_per_sample = self.ticks_per_sample(run);
+        let Some(filing) = &mut self.filing else { return };
+        let pulses = filing.channel();
+        let at = |index: usize| SampleTime::of(run.time).later(index as u64 * ticks_per_sample);
+        if run.channel == pulses.channel {
+            filing.push_pulse(leading_edge(run.samples(), pulses.threshold).map(at));
+        } else {
+            self.counters.hits += 1;
+            filing.push(TimedEvent { time: at(peak.index).ticks(), pixel_id: u32::from(run.channel) + 1 });
+        }
+    }
+
+    /// Counts and checks a packet; none if it is of no use.
+    fn begin_packet<'a>(&mut self, packet: &Packet<'a>) -> Option<Content<'a>> {
         let arrival = AdcPacket::numbering(packet.bytes).map(|numbering| {
             self.sequence.observe_at(u64::from(numbering.global_count), packet.origin.arrival_ns)
         });
         if !self.gate.admit(packet, arrival) {
             return None;
         }
-        let data = data_of(packet.bytes).map_err(reason);
-        self.gate.settle(packet, data.as_ref().map(|_| ()).map_err(|counter| *counter), &mut self.counters);
-        let data = data.ok()?;
-        self.counters.heartbeats += u64::from(data.is_none());
-        data
+        let content = content_of(packet.bytes).map_err(reason);
+        let outcome = content.as_ref().map(|_| ()).map_err(|counter| *counter);
+        self.gate.settle(packet, outcome, &mut self.counters);
+        let content = content.ok()?;
+        self.counters.heartbeats += u64::from(matches!(content, Content::Idle(_)));
+        Some(content)
     }
 
-    /// Forms the event of a run, for which there is room.
-    fn take_run(&mut self, run: &Module<'_>, events: &mut EventBatch) {
+    /// Counts a run, and has it averaged and watched; none if it is of no use.
+    fn look_at(&mut self, run: &Module<'_>) -> Option<Peak> {
         self.counters.readouts += 1;
         #[cfg(test)]
         if crate::ledger_tests::vanishes() {
-            return;
+            return None;
         }
         if run.channel >= self.settings.channels {
             self.counters.unknown_channel += 1;
-            return;
+            return None;
         }
         self.counters.samples += run.len() as u64;
         if let Some(averaging) = self.averaging.get_mut(usize::from(run.channel)) {
@@ -135,15 +192,24 @@ impl<S: SampleSink> AdcReadout<S> {
             self.counters.samples_not_averaged += averaging.take(run, &mut counted);
             self.counters.averages += counted.values;
         }
-        let Some(peak) = Peak::find(run.samples()) else {
-            self.counters.empty_run += 1;
-            return;
-        };
-        if let Some(monitor) = &mut self.monitor {
-            monitor.readout(usize::from(run.channel), peak.amplitude);
+        let peak = Peak::find(run.samples());
+        match (peak, &mut self.monitor) {
+            (None, _) => self.counters.empty_run += 1,
+            (Some(peak), Some(monitor)) => monitor.readout(usize::from(run.channel), peak.amplitude),
+            (Some(_), None) => {}
         }
-        let ticks_per_sample =
-            if self.settings.ignore_oversampling { 1 } else { u64::from(run.oversampling.max(1)) };
+        peak
+    }
+
+    /// Ticks from one sample of a run to the next.
+    fn ticks_per_sample(&self, run: &Module<'_>) -> u64 {
+        if self.settings.ignore_oversampling { 1 } else { u64::from(run.oversampling.max(1)) }
+    }
+
+    /// Forms the event of a run, for which there is room.
+    fn take_run(&mut self, run: &Module<'_>, events: &mut EventBatch) {
+        let Some(peak) = self.look_at(run) else { return };
+        let ticks_per_sample = self.ticks_per_sample(run);
         let time = SampleTime::of(run.time).later(peak.index as u64 * ticks_per_sample);
         let event = Event { time_ns: time.nanoseconds(), pixel_id: u32::from(run.channel) + 1 };
         // The caller has looked whether there is room.
@@ -151,6 +217,11 @@ impl<S: SampleSink> AdcReadout<S> {
         self.counters.hits += 1;
         self.counters.hits_in_events += 1;
         self.counters.events += 1;
+    }
+
+    /// Hands out what is closed. False if the batch filled up before the end.
+    fn drain(&mut self, events: &mut EventBatch) -> bool {
+        self.filing.as_mut().is_none_or(|filing| filing.drain(events))
     }
 
     fn count_fault(&mut self, fault: Fault) {
@@ -170,29 +241,49 @@ impl<S: SampleSink> AdcReadout<S> {
 impl<S: SampleSink> Detector for AdcReadout<S> {
     fn ingest(&mut self, packets: &PacketBatch<'_>, from: usize, events: &mut EventBatch) -> Progress {
         let mut taken = from;
-        while let Some(packet) = packets.get(taken) {
+        loop {
+            if !self.drain(events) {
+                return Progress { taken, full: true };
+            }
+            let Some(packet) = packets.get(taken) else { return Progress { taken, full: false } };
+            if self.filing.as_mut().is_some_and(|filing| !filing.make_room()) {
+                continue;
+            }
             if !self.take_packet(&packet, events) {
                 return Progress { taken, full: true };
             }
             taken += 1;
         }
-        Progress { taken, full: false }
     }
 
-    fn publish_closed(&mut self, _: &mut EventBatch) -> bool {
-        false
+    fn publish_closed(&mut self, events: &mut EventBatch) -> bool {
+        self.filing.iter_mut().for_each(Filing::publish_closed);
+        !self.drain(events)
     }
 
-    fn close(&mut self, _: &mut EventBatch) -> bool {
-        false
+    fn close(&mut self, events: &mut EventBatch) -> bool {
+        let quarantined = self.filing.as_mut().is_some_and(Filing::close);
+        !self.drain(events) || quarantined
     }
 
     fn ledger(&self) -> DetectorLedger {
         let source = SourceLedger::of_sequence("converter".into(), &self.sequence);
         let has_sent = self.sequence.counts().received > 0;
+        let mut counters = self.counters;
+        if let Some(filing) = &self.filing {
+            counters.held = filing.held();
+            counters.hits_in_events = filing.filed();
+            counters.events = filing.filed();
+        }
+        let mut counters = CounterSnapshot::of(self.gate.counters()).and(&counters);
+        if let Some(filing) = &self.filing {
+            let (pulses, clocks, filed) = filing.counters();
+            counters = counters.and(&pulses).and(&clocks).and(&filed);
+        }
         DetectorLedger {
             sources: has_sent.then_some(source).into_iter().collect(),
-            counters: CounterSnapshot::of(self.gate.counters()).and(&self.counters),
+            counters,
+            notes: self.filing.iter().filter_map(Filing::note).collect(),
             masked: Vec::new(),
             ..DetectorLedger::default()
         }
@@ -202,8 +293,24 @@ impl<S: SampleSink> Detector for AdcReadout<S> {
         self.geometry
     }
 
+    fn tells_pulses(&self) -> bool {
+        self.filing.is_some()
+    }
+
+    /// The seconds of the converter need not count from 1970.
+    fn tells_date(&self) -> bool {
+        false
+    }
+
+    fn newest_time_ns(&self) -> Option<u64> {
+        self.filing.as_ref()?.newest_ns()
+    }
+
     fn memory_bound(&self) -> usize {
-        size_of::<Self>() + self.averaging.len() * size_of::<Averaging>() + SequenceTracker::memory_bound()
+        size_of::<Self>()
+            + self.averaging.len() * size_of::<Averaging>()
+            + SequenceTracker::memory_bound()
+            + self.filing.as_ref().map_or(0, |filing| filing.memory_bound(&self.settings))
     }
 
     fn confirm_numbers_above(&mut self, packets: u64) {
@@ -234,12 +341,9 @@ impl<S: SampleSink> SampleSink for Counted<'_, S> {
 
 type OwnDiscard = Discard<AdcReadoutCounters>;
 
-/// The runs of a packet; none of a heartbeat.
-fn data_of(bytes: &[u8]) -> Result<Option<DataPacket<'_>>, Rejection> {
-    Ok(match AdcPacket::parse(bytes)?.content {
-        Content::Data(data) => Some(data),
-        Content::Idle(_) => None,
-    })
+/// What is in a packet.
+fn content_of(bytes: &[u8]) -> Result<Content<'_>, Rejection> {
+    AdcPacket::parse(bytes).map(|packet| packet.content)
 }
 
 /// The counter of a rejection by the decoder.

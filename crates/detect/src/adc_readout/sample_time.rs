@@ -1,5 +1,7 @@
 //! Times of samples: ticks of the converter's clock, to nanoseconds when something leaves.
 
+use crate::ess::TimeUnit;
+use evforge_core::quantity::Frequency;
 use evforge_wire::adc_readout::{FRACTIONS_PER_SECOND, RawTime};
 
 /// Nanoseconds in this many ticks: 10^9 to 44 026 250, in lowest terms.
@@ -14,6 +16,16 @@ pub struct SampleTime {
 }
 
 impl SampleTime {
+    /// This many ticks after the zero of the seconds.
+    pub fn of_ticks(ticks: u64) -> Self {
+        Self { ticks }
+    }
+
+    /// Ticks since the zero of the seconds.
+    pub fn ticks(self) -> u64 {
+        self.ticks
+    }
+
     /// The moment that the electronics mean.
     pub fn of(time: RawTime) -> Self {
         let seconds = u64::from(time.seconds) * u64::from(FRACTIONS_PER_SECOND);
@@ -38,9 +50,42 @@ impl SampleTime {
     }
 }
 
+/// How many ticks lie in a duration in picoseconds, rounded down, but at least one.
+pub fn ticks_in(picoseconds: u64) -> u64 {
+    let ticks = u128::from(picoseconds) * u128::from(TICKS) / (u128::from(NANOSECONDS) * 1000);
+    u64::try_from(ticks).unwrap_or(u64::MAX).max(1)
+}
+
+/// Ticks in a period of this frequency, rounded down, but at least one.
+pub fn ticks_in_period(frequency: Frequency) -> u64 {
+    (u64::from(FRACTIONS_PER_SECOND) * 1000 / frequency.millihertz.max(1)).max(1)
+}
+
+/// Ticks as the unit of times.
+#[derive(Debug)]
+pub enum SampleTicks {}
+
+impl TimeUnit for SampleTicks {
+    #[inline]
+    fn nanoseconds(ticks: u64) -> u64 {
+        SampleTime::of_ticks(ticks).nanoseconds()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn durations_and_periods_are_whole_ticks() {
+        // A tick is 22.714 ns.
+        assert_eq!(
+            (ticks_in(0), ticks_in(22_714), ticks_in(22_714 * 2), ticks_in(1_000_000_000_000)),
+            (1, 1, 2, 44_026_250)
+        );
+        let period = |millihertz| ticks_in_period(Frequency { millihertz });
+        assert_eq!((period(14_000), period(1000), period(u64::MAX)), (3_144_732, 44_026_250, 1));
+    }
 
     /// Section 5: `seconds * 1e9 + llround(fraction / 44026250 * 1e9)`.
     #[test]

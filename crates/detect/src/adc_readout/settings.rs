@@ -1,6 +1,7 @@
 //! Everything that can be configured of sampled channels.
 
-use crate::settings::{SettingsError, second_of_two};
+use crate::settings::{SettingsError, SortingSettings, pulsed, second_of_two};
+use evforge_core::pulse::PulseChannel;
 use serde::{Deserialize, Deserializer};
 
 /// Channels at most; the electronics of 2018 have four.
@@ -44,6 +45,25 @@ pub struct AdcReadoutSettings {
     pub ignore_oversampling: bool,
     /// How waveforms are averaged; none if they are not.
     pub averaging: Option<AveragingSettings>,
+    /// The channel on which the source's pulses arrive, if there is one: `[pulses]`.
+    #[serde(skip)]
+    pub pulse_channel: Option<PulseChannel>,
+    /// How long events wait for their pulse, and what is late. Without a channel of pulses nothing waits.
+    #[serde(default = "pulsed::default", with = "pulsed")]
+    pub sorting: SortingSettings,
+}
+
+impl Default for AdcReadoutSettings {
+    /// The four channels of 2018, without pulses.
+    fn default() -> Self {
+        Self {
+            channels: 4,
+            ignore_oversampling: false,
+            averaging: None,
+            pulse_channel: None,
+            sorting: SortingSettings::PULSED,
+        }
+    }
 }
 
 fn ignored<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
@@ -66,6 +86,15 @@ impl AdcReadoutSettings {
             let problem = format!("{samples} is not in 1..={MOST_SAMPLES}");
             return SettingsError::refuse("averaging.samples", problem);
         }
-        Ok(())
+        match self.pulse_channel {
+            Some(PulseChannel { channel, .. }) if channel >= self.channels => {
+                let problem = format!(
+                    "must be above {channel}, the channel of the pulses (pulses.channel): channels count from 0"
+                );
+                SettingsError::refuse("channels", problem)
+            }
+            Some(_) => self.sorting.check(),
+            None => Ok(()),
+        }
     }
 }

@@ -91,7 +91,9 @@ impl MonitorStage {
                 *slot = number as u8;
             }
         }
-        let group = |entry: &MonitorSettings| ChannelGroup::new(entry.name.clone(), 1);
+        let group = |entry: &MonitorSettings| {
+            ChannelGroup::new(entry.name.clone(), 1).with_thresholds([entry.threshold])
+        };
         Self {
             rules: ess.records,
             ring: settings.ring,

@@ -64,7 +64,7 @@ pub use module_detector::ModuleDetector;
 pub use module_former::{ModuleFormer, WindowAnalysis};
 pub use neutrons::MonitorHistograms;
 pub use pipeline::{EssPipeline, EssVmm};
-pub use pulse_line::{Filing, PulseLine};
+pub use pulse_line::{EssUnit, Filing, PeriodCounts, PulseLine, TimeUnit};
 pub use settings::{
     CalibratedVmm, EssSettings, HybridSettings, MaskedVmmChannels, PlaceRequest, VmmSettings,
 };

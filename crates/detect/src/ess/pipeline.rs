@@ -447,7 +447,7 @@ impl<S: ReadoutStage<F::Hit> + Send + Sync, F: HitFormer> Detector for EssPipeli
     }
 
     fn set_monitoring(&mut self, on: bool) {
-        self.former.set_monitoring(on.then(|| self.stage.plan().clone()));
+        self.former.set_monitoring(on.then(|| self.stage.monitor_plan()));
     }
 
     fn monitor(&self) -> Option<&MonitorData> {

@@ -16,6 +16,24 @@ use crate::watermark::DataTime;
 use evforge_core::beam_monitor::BeamMonitorData;
 use evforge_core::event::{Event, EventBatch};
 use std::collections::VecDeque;
+use std::marker::PhantomData;
+
+/// The unit of the times of a line.
+pub trait TimeUnit: std::fmt::Debug {
+    /// Whole nanoseconds of this many units, as events leave with them.
+    fn nanoseconds(units: u64) -> u64;
+}
+
+/// The unit of the ESS readout: [`ticks`].
+#[derive(Debug)]
+pub enum EssUnit {}
+
+impl TimeUnit for EssUnit {
+    #[inline]
+    fn nanoseconds(units: u64) -> u64 {
+        ticks::nanoseconds(units)
+    }
+}
 
 /// Pulses that can wait: five minutes of them at 14 Hz.
 const MOST_WAITING: usize = 4096;
@@ -41,9 +59,18 @@ pub enum Filing {
     },
 }
 
-/// The pulses, and what has happened to the events.
+/// How pulses compare with the period that the source has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PeriodCounts {
+    /// Pulses at the time of another one, or less than half a period after it: they have not begun.
+    pub doubled: u64,
+    /// Whole periods in which a pulse should have been and was not.
+    pub missing: u64,
+}
+
+/// The pulses, and what has happened to the events. Its times are in the unit `U`.
 #[derive(Debug)]
-pub struct PulseLine {
+pub struct PulseLine<U = EssUnit> {
     /// Pulses whose time has not come, in order.
     waiting: VecDeque<DataTime>,
     /// The pulse that events go to.
@@ -56,14 +83,25 @@ pub struct PulseLine {
     is_without: bool,
     neutrons: Neutrons,
     max_time_of_flight: u64,
+    /// The period of the source, where pulses that do not fit it are to be found.
+    period: Option<u64>,
+    of_period: PeriodCounts,
     counters: FilingCounters,
     refused: u64,
     late: u64,
+    unit: PhantomData<U>,
 }
 
 impl PulseLine {
     /// No pulse yet. `max_time_of_flight` in units of [`ticks`].
     pub fn new(max_time_of_flight: u64) -> Self {
+        Self::with_unit(max_time_of_flight)
+    }
+}
+
+impl<U: TimeUnit> PulseLine<U> {
+    /// As [`PulseLine::new`], with times in the unit `U`.
+    pub fn with_unit(max_time_of_flight: u64) -> Self {
         Self {
             waiting: VecDeque::with_capacity(MOST_WAITING),
             current: None,
@@ -72,10 +110,26 @@ impl PulseLine {
             is_without: false,
             neutrons: Neutrons::default(),
             max_time_of_flight,
+            period: None,
+            of_period: PeriodCounts::default(),
             counters: FilingCounters::default(),
             refused: 0,
             late: 0,
+            unit: PhantomData,
         }
+    }
+
+    /// The same for a source with this period, of at least 1: a pulse less than half of it after another one does not
+    /// begin, and those that are missing are counted.
+    #[must_use]
+    pub fn of_period(mut self, period: u64) -> Self {
+        self.period = Some(period.max(1));
+        self
+    }
+
+    /// How the pulses compare with the period of the source; all 0 if none was given.
+    pub fn period_counts(&self) -> PeriodCounts {
+        self.of_period
     }
 
     /// Expects single neutrons of these monitors, too, whose pixels follow `pixel_offset` others.
@@ -108,13 +162,17 @@ impl PulseLine {
         if self.current.is_some_and(|current| pulse <= current) {
             return;
         }
-        if let Err(place) = self.waiting.binary_search(&pulse) {
-            if self.waiting.len() < MOST_WAITING {
-                self.waiting.insert(place, pulse);
-            } else {
-                self.refused += 1;
-            }
+        match self.waiting.binary_search(&pulse) {
+            Ok(_) => self.of_period.doubled += u64::from(self.period.is_some()),
+            Err(place) if self.waiting.len() < MOST_WAITING => self.waiting.insert(place, pulse),
+            Err(_) => self.refused += 1,
         }
+    }
+
+    /// Pulses for which there is room.
+    #[inline]
+    pub fn room(&self) -> usize {
+        MOST_WAITING.saturating_sub(self.waiting.len())
     }
 
     /// True if the pulses of one more packet fit, and `hits` neutrons.
@@ -175,7 +233,7 @@ impl PulseLine {
         if !self.name_pulse(start, events) {
             return Filing::Full;
         }
-        let time_ns = ticks::nanoseconds(event.time);
+        let time_ns = U::nanoseconds(event.time);
         if !events.push(Event { time_ns, pixel_id: event.pixel_id }) {
             return Filing::Full;
         }
@@ -183,7 +241,7 @@ impl PulseLine {
             self.count_without_pulse(epoch, 1);
         }
         self.counters.events_filed += 1;
-        Filing::Filed { time_of_flight_ns: start.map(|start| time_ns - ticks::nanoseconds(start)) }
+        Filing::Filed { time_of_flight_ns: start.map(|start| time_ns - U::nanoseconds(start)) }
     }
 
     /// The start of the pulse that an event at this time belongs to; none if none is known or it is too long ago.
@@ -221,7 +279,7 @@ impl PulseLine {
     }
 
     /// A way out into `events`.
-    pub fn out<'a>(&'a mut self, events: &'a mut EventBatch) -> FiledOut<'a> {
+    pub fn out<'a>(&'a mut self, events: &'a mut EventBatch) -> FiledOut<'a, U> {
         FiledOut { line: self, events }
     }
 
@@ -279,7 +337,7 @@ impl PulseLine {
     #[cold]
     fn name_another(&mut self, start: Option<u64>, events: &mut EventBatch) -> bool {
         let named = match start {
-            Some(time) => events.begin_pulse(ticks::nanoseconds(time)),
+            Some(time) => events.begin_pulse(U::nanoseconds(time)),
             None => events.end_pulse(),
         };
         if named {
@@ -289,8 +347,23 @@ impl PulseLine {
     }
 
     fn begin(&mut self, pulse: DataTime, events: &mut EventBatch) -> bool {
-        let begun = events.begin_pulse(ticks::nanoseconds(pulse.1));
+        let distance = match self.current {
+            Some((epoch, start)) if epoch == pulse.0 => self.period.zip(pulse.1.checked_sub(start)),
+            _ => None,
+        };
+        if let Some((period, distance)) = distance
+            && distance < period.div_ceil(2)
+        {
+            self.waiting.pop_front();
+            self.of_period.doubled += 1;
+            return true;
+        }
+        let begun = events.begin_pulse(U::nanoseconds(pulse.1));
         if begun {
+            if let Some((period, distance)) = distance {
+                let periods = distance.saturating_add(period / 2) / period;
+                self.of_period.missing += periods.saturating_sub(1);
+            }
             self.waiting.pop_front();
             self.current = Some(pulse);
             self.first = self.first.or(Some(pulse));
@@ -308,12 +381,12 @@ impl PulseLine {
 
 /// Files whole runs of events.
 #[derive(Debug)]
-pub struct FiledOut<'a> {
-    line: &'a mut PulseLine,
+pub struct FiledOut<'a, U = EssUnit> {
+    line: &'a mut PulseLine<U>,
     events: &'a mut EventBatch,
 }
 
-impl EventsOut for FiledOut<'_> {
+impl<U: TimeUnit> EventsOut for FiledOut<'_, U> {
     fn append(&mut self, epoch: u32, formed: &[TimedEvent]) -> usize {
         let Self { line, events } = self;
         let mut taken = 0;
@@ -345,7 +418,7 @@ impl EventsOut for FiledOut<'_> {
             if !line.name_pulse(start, events) {
                 return taken;
             }
-            let appended = append(part, events, ticks::nanoseconds);
+            let appended = append(part, events, U::nanoseconds);
             if start.is_none() && appended > 0 {
                 line.count_without_pulse(epoch, appended as u64);
             }

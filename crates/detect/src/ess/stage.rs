@@ -87,6 +87,11 @@ pub trait ReadoutStage<T> {
     /// The channels and planes, for monitor data.
     fn plan(&self) -> &MonitorPlan;
 
+    /// The same for whoever begins to watch: with the planes of the channels, and the thresholds that hold now.
+    fn monitor_plan(&self) -> MonitorPlan {
+        self.plan().clone()
+    }
+
     /// The masked channels.
     fn masked(&self) -> Vec<MaskedChannel>;
 

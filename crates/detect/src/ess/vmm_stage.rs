@@ -423,6 +423,10 @@ impl<T: Placed> ReadoutStage<T> for VmmStage {
         self.records.wiring.plan()
     }
 
+    fn monitor_plan(&self) -> MonitorPlan {
+        self.records.wiring.monitor_plan()
+    }
+
     fn masked(&self) -> Vec<MaskedChannel> {
         self.records.wiring.masked()
     }

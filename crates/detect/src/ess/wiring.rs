@@ -7,7 +7,7 @@ use crate::calibration::{ChannelCalibration, IntegerLine, MILLION};
 use crate::channel_mask::{ChannelMask, MaskEntry};
 use crate::threshold_steps::ThresholdClass;
 use evforge_core::ledger::MaskedChannel;
-use evforge_core::monitor::{ChannelGroup, MonitorPlan};
+use evforge_core::monitor::{ChannelGroup, MonitorPlan, NO_PLANE, threshold_of_readouts};
 use evforge_wire::ess::Vmm3aReadout;
 
 /// Largest amplitude.
@@ -33,6 +33,11 @@ impl WiredChannel {
     #[inline(always)]
     pub(super) fn is_used(self) -> bool {
         self.state <= SECOND_PLANE
+    }
+
+    /// Its plane for monitor data, which masked channels are in as well.
+    fn plane(self) -> u8 {
+        if self.state & UNWIRED != 0 { NO_PLANE } else { (self.state & SECOND_PLANE) as u8 }
     }
 
     /// Where its hits are.
@@ -273,6 +278,34 @@ impl Wiring {
     /// The channels and planes, for monitor data: a group for each hybrid.
     pub(super) fn plan(&self) -> &MonitorPlan {
         &self.plan
+    }
+
+    /// The same with the planes of the channels, and the thresholds that hold now.
+    pub(super) fn monitor_plan(&self) -> MonitorPlan {
+        let mut plan = self.plan.clone();
+        let mut first = 0;
+        for group in &mut plan.groups {
+            let wired = self.channels.iter().skip(first).take(group.channels);
+            group.thresholds = wired
+                .clone()
+                .enumerate()
+                .map(|(channel, wired)| self.threshold(first + channel, *wired))
+                .collect();
+            group.planes = wired.map(|wired| wired.plane()).collect();
+            first += group.channels;
+        }
+        plan
+    }
+
+    /// The threshold of a channel as its readouts have it, before they are corrected.
+    fn threshold(&self, index: usize, wired: WiredChannel) -> u16 {
+        match self.corrections.get(index) {
+            _ if wired.state & UNWIRED != 0 => 0,
+            None => wired.threshold,
+            Some(correction) => threshold_of_readouts(wired.threshold, LARGEST_ADC, |adc| {
+                correction.amplitude.clipped(adc, LARGEST_ADC)
+            }),
+        }
     }
 
     /// The masked channels.

@@ -2,7 +2,7 @@
 
 use super::electronics::CHIPS;
 use super::settings::{ChipMapping, ChipPlane};
-use evforge_core::monitor::{ChannelGroup, MonitorData, MonitorPlan};
+use evforge_core::monitor::{ChannelGroup, MonitorData, MonitorPlan, NO_PLANE};
 use evforge_wire::srs_vmm::{CHANNELS, VmmReadout};
 
 /// Bits of an amplitude.
@@ -17,6 +17,8 @@ pub(super) struct MonitorChannels {
     chips: Vec<(u16, u8)>,
     /// Channels of each without a strip or a pad.
     unwired: Vec<Vec<usize>>,
+    /// The plane of each.
+    chip_planes: Vec<u8>,
     /// What planes 0 and 1 are called. A third plane is shown by its channels only.
     planes: &'static [&'static str],
 }
@@ -34,6 +36,7 @@ impl MonitorChannels {
         Self {
             chips: mapping.iter().map(|entry| (entry.fec, entry.chip)).collect(),
             unwired: mapping.iter().map(unwired).collect(),
+            chip_planes: mapping.iter().map(|entry| entry.plane.index() as u8).collect(),
             planes: match mapping.iter().filter(|entry| entry.plane == ChipPlane::Pads).count() {
                 0 => &["x", "y"],
                 pads if pads == mapping.len() => &["pads"],
@@ -46,7 +49,9 @@ impl MonitorChannels {
     pub(super) fn memory_bound(&self) -> usize {
         let unwired =
             |channels: &Vec<usize>| size_of::<Vec<usize>>() + channels.capacity() * size_of::<usize>();
-        self.chips.capacity() * size_of::<(u16, u8)>() + self.unwired.iter().map(unwired).sum::<usize>()
+        self.chips.capacity() * size_of::<(u16, u8)>()
+            + self.chip_planes.capacity()
+            + self.unwired.iter().map(unwired).sum::<usize>()
     }
 
     /// Index of the first channel of a chip.
@@ -66,6 +71,17 @@ impl MonitorChannels {
             amplitude_bits: AMPLITUDE_BITS,
             cluster_amplitude_bits: CLUSTER_AMPLITUDE_BITS,
         }
+    }
+
+    /// The same with the planes of the channels, and their thresholds: those of a FEC, a chip and a channel.
+    pub(super) fn watched_plan(&self, threshold: impl Fn(u16, u8, u8) -> u16) -> MonitorPlan {
+        let mut plan = self.plan();
+        for ((group, &(fec, chip)), plane) in plan.groups.iter_mut().zip(&self.chips).zip(&self.chip_planes) {
+            group.thresholds = (0..CHANNELS as u8).map(|channel| threshold(fec, chip, channel)).collect();
+            let of_channel = |channel| if group.is_wired(channel) { *plane } else { NO_PLANE };
+            group.planes = (0..CHANNELS).map(of_channel).collect();
+        }
+        plan
     }
 
     /// Collects the readouts of a packet of `fec`. Those of chips that are not mapped are left out.

@@ -305,7 +305,11 @@ impl Detector for GdGem {
     }
 
     fn set_monitoring(&mut self, on: bool) {
-        self.tracks.set_monitoring(on.then(|| self.channels.plan()));
+        let of_channel = |fec, chip, channel| {
+            let fec = self.fecs.iter().find(|other| other.number == fec);
+            fec.map_or(0, |fec| fec.threshold_of_readouts(chip, channel))
+        };
+        self.tracks.set_monitoring(on.then(|| self.channels.watched_plan(of_channel)));
     }
 
     fn monitor(&self) -> Option<&MonitorData> {

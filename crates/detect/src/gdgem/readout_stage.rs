@@ -1,7 +1,7 @@
 //! Packets of one FEC to hits: time, digital geometry, threshold.
 
 use super::counters::GdGemCounters;
-use super::digital_geometry::{FecWiring, NoPlace};
+use super::digital_geometry::{FecWiring, NoPlace, StripPlace};
 use super::electronics::CHIPS;
 use super::hit_time::{HitTime, OffsetProblem};
 use super::monitor_channels::MonitorChannels;
@@ -14,6 +14,7 @@ use crate::settings::SettingsError;
 use crate::source_clock::{AcceptedHits, SourceClock};
 use crate::threshold_steps::{ThresholdClass, ThresholdSteps};
 use evforge_core::clock::WrappingClock;
+use evforge_core::monitor::threshold_of_readouts;
 use evforge_core::sequence::SequenceTracker;
 use evforge_wire::srs_vmm::{
     CHANNELS, FRAME_COUNTER_BITS, LARGEST_ADC, LARGEST_PACKET, MARKER_BITS, TimeMarker, Vmm2Packet,
@@ -186,6 +187,17 @@ impl Fec {
     /// Settles a threshold: it holds for all readouts that may still come.
     pub fn set_threshold(&mut self, class: ThresholdClass, adc: u16) {
         self.wiring.set_class(class, adc);
+    }
+
+    /// The threshold of a channel as its readouts have it, before they are corrected; 0 for one that is not used.
+    pub fn threshold_of_readouts(&self, chip: u8, channel: u8) -> u16 {
+        let Ok(StripPlace { threshold, .. }) = self.wiring.place(chip, channel) else { return 0 };
+        match self.calibration.get(usize::from(chip) * CHANNELS + usize::from(channel)) {
+            None => threshold,
+            Some(correction) => threshold_of_readouts(threshold, LARGEST_ADC, |adc| {
+                correction.amplitude.clipped(adc, LARGEST_ADC)
+            }),
+        }
     }
 
     /// Its masked channels.

@@ -245,9 +245,19 @@ fn watch(group: &Group, former: &Former, monitor: &mut MonitorData) {
     }
 }
 
-fn monitor_plan() -> MonitorPlan {
+/// The data words whose amplitudes have a threshold: that of the wire and that of the grid.
+const WIRE_WORD: usize = 0;
+const GRID_WORD: usize = 4;
+
+fn monitor_plan(former: &Former) -> MonitorPlan {
+    let threshold = |word| match word {
+        WIRE_WORD => former.wire_threshold,
+        GRID_WORD => former.grid_threshold,
+        _ => 0,
+    };
+    let words = ChannelGroup::new("data words", CHANNELS).with_thresholds((0..CHANNELS).map(threshold));
     MonitorPlan {
-        groups: vec![ChannelGroup::new("data words", CHANNELS)],
+        groups: vec![words],
         planes: vec!["wires", "grids"],
         amplitude_bits: 14,
         cluster_amplitude_bits: 14,
@@ -303,7 +313,7 @@ impl Detector for MultiGridCncs {
     }
 
     fn set_monitoring(&mut self, on: bool) {
-        self.monitor = on.then(|| Box::new(MonitorData::new(monitor_plan())));
+        self.monitor = on.then(|| Box::new(MonitorData::new(monitor_plan(&self.former))));
     }
 
     fn monitor(&self) -> Option<&MonitorData> {

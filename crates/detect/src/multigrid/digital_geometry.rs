@@ -7,8 +7,8 @@ use super::amplitude::{AmplitudeFilter, RescaledAmplitudes};
 use super::channel::Channel;
 use super::settings::{BusSettings, MesytecSettings};
 use crate::channel_mask::{ChannelMask, MaskEntry};
-use evforge_core::monitor::{ChannelGroup, MonitorPlan};
-use evforge_wire::mesytec::{ADDRESSES, DataWord, SLOTS};
+use evforge_core::monitor::{ChannelGroup, MonitorPlan, threshold_of_readouts};
+use evforge_wire::mesytec::{ADDRESSES, DataWord, LARGEST_ADC, SLOTS};
 
 /// Where a channel is wired to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -202,6 +202,21 @@ impl DigitalGeometry {
     /// What there is to monitor.
     pub fn plan(&self) -> &MonitorPlan {
         &self.plan
+    }
+
+    /// The same with the planes of the channels, 0 for wires and 1 for grids, and their least amplitudes.
+    pub fn monitor_plan(&self) -> MonitorPlan {
+        let mut plan = self.plan.clone();
+        for (group, first) in plan.groups.iter_mut().zip(&self.first_index) {
+            let wired = self.wired.iter().skip(*first).take(group.channels);
+            let least = |wired: &Wired| {
+                let rescaled = |adc| self.amplitudes.rescaled(wired.table, adc);
+                threshold_of_readouts(wired.filter.min, LARGEST_ADC, rescaled)
+            };
+            group.thresholds = wired.clone().map(least).collect();
+            group.planes = wired.map(|wired| u8::from(!wired.place.is_wire)).collect();
+        }
+        plan
     }
 
     /// Memory in bytes.

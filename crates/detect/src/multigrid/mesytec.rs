@@ -370,7 +370,7 @@ impl Detector for MultiGrid {
     }
 
     fn set_monitoring(&mut self, on: bool) {
-        self.monitor = on.then(|| Box::new(MonitorData::new(self.former.digital.plan().clone())));
+        self.monitor = on.then(|| Box::new(MonitorData::new(self.former.digital.monitor_plan())));
     }
 
     fn monitor(&self) -> Option<&MonitorData> {

@@ -5,6 +5,7 @@ use evforge_core::event::{Event, EventBatch};
 use evforge_core::packet::{PacketOrigin, PacketSlab};
 use evforge_detect::adc_readout::settings::{AveragingSettings, TimeLocation};
 use evforge_detect::adc_readout::{AdcReadout, AdcReadoutSettings, MeanValue, SampleSink};
+use evforge_detect::settings::SortingSettings;
 use evforge_testkit::shared_file;
 use evforge_wire::adc_readout::{AdcEncoder, Header, RawTime};
 
@@ -12,6 +13,8 @@ const REFERENCE: AdcReadoutSettings = AdcReadoutSettings {
     channels: 4,
     ignore_oversampling: true,
     averaging: Some(AveragingSettings { samples: 10, location: TimeLocation::Middle }),
+    pulse_channel: None,
+    sorting: SortingSettings::PULSED,
 };
 
 #[derive(Debug, Default)]

@@ -1,5 +1,6 @@
 //! Detectors that are fed by hand: what is formed, what is counted, and what is shown of the inside.
 
+mod adc_pulses;
 mod adc_readout;
 #[path = "../common/mod.rs"]
 mod common;

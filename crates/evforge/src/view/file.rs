@@ -9,7 +9,7 @@ use evforge_config::Config;
 use evforge_core::batch_filler::BatchFiller;
 use evforge_core::counter::CounterSnapshot;
 use evforge_core::event::EventBatch;
-use evforge_core::pulse::PulseTrain;
+use evforge_core::pulse::{PulseSource, PulseTrain};
 use evforge_stream::nexus::{EventFollower, FileState, place_pixels};
 use serde_json::Map;
 use std::path::Path;
@@ -108,7 +108,11 @@ fn shown(
 /// The pulses that the configuration in a file of ours states: this table, and nothing else of it, is taken from a file.
 fn stated_pulses(text: &str) -> Option<PulseTrain> {
     let mut table: toml::Table = text.parse().ok()?;
-    table.remove("pulses").map_or(Some(PulseTrain::default()), |pulses| pulses.try_into().ok())
+    let source: Option<PulseSource> = match table.remove("pulses") {
+        Some(pulses) => pulses.try_into().ok(),
+        None => Some(PulseSource::default()),
+    };
+    source.map(|source| source.train)
 }
 
 fn source_state(follower: &EventFollower, state: &FileState) -> SourceState {

@@ -224,7 +224,13 @@ const TOKEN: &str = "a-token-for-the-browser-test";
 
 /// Runs the demonstration, and `script` of `tests/browser` with the page's address and `arguments` while it runs.
 /// Gives what the demonstration says at its end; none, with the reason, if there is no browser to be had.
-fn demonstration(test: &str, folder: &Path, script: &str, arguments: &[PathBuf]) -> Option<String> {
+fn demonstration(
+    test: &str,
+    folder: &Path,
+    further: &[&str],
+    script: &str,
+    arguments: &[PathBuf],
+) -> Option<String> {
     let browser_tests = workspace().join("tests/browser");
     if !browser_tests.join("node_modules/playwright-core").is_dir() {
         skip(test, "playwright-core is not installed: run npm ci in tests/browser");
@@ -233,6 +239,7 @@ fn demonstration(test: &str, folder: &Path, script: &str, arguments: &[PathBuf])
     let mut demo = Command::new(PROGRAM)
         .args(["demo", "--for", "60s", "--view", "127.0.0.1:0", "--output"])
         .arg(folder)
+        .args(further)
         .env("EVFORGE_TOKEN", TOKEN)
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
@@ -285,7 +292,7 @@ fn the_demonstration_shows_its_picture_in_a_browser() {
     let folder = tempfile::tempdir().unwrap();
     let picture = folder.path().join("page.png");
     let arguments = [folder.path().join("demo-mask.json"), picture.clone()];
-    let Some(rest) = demonstration(test, folder.path(), "page_test.mjs", &arguments) else { return };
+    let Some(rest) = demonstration(test, folder.path(), &[], "page_test.mjs", &arguments) else { return };
     assert!(rest.contains("lost 0") && rest.contains("unaccounted   0"), "{rest}");
     assert!(folder.path().join("demo.nxs").is_file() && picture.is_file());
     keep_screenshot(&picture, "EVFORGE_SCREENSHOT");
@@ -298,7 +305,10 @@ fn the_monitor_is_switched_in_a_browser() {
     let folder = tempfile::tempdir().unwrap();
     let picture = folder.path().join("monitor.png");
     let arguments = [picture.clone()];
-    let Some(rest) = demonstration(test, folder.path(), "monitor_test.mjs", &arguments) else { return };
+    // One threshold for each plane, to be seen as lines.
+    let thresholds = ["gdgem.clustering.x.adc_threshold=60", "gdgem.clustering.y.adc_threshold=50"];
+    let set: Vec<&str> = thresholds.iter().flat_map(|threshold| ["--set", threshold]).collect();
+    let Some(rest) = demonstration(test, folder.path(), &set, "monitor_test.mjs", &arguments) else { return };
     assert!(rest.contains("unaccounted   0"), "{rest}");
     keep_screenshot(&picture, "EVFORGE_MONITOR_SCREENSHOT");
 }

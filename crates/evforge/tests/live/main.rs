@@ -1,6 +1,7 @@
 //! Live runs of the real program, as a user starts and ends them: what it receives, records, sends, serves and says.
 
 mod agent;
+mod chopper;
 #[path = "../common/mod.rs"]
 mod common;
 mod demo_of_everything;

@@ -1,4 +1,4 @@
-//! Simulated sampled channels of 2018: a waveform for each neutron.
+//! Simulated sampled channels of 2018: a waveform for each neutron, and the signal of each pulse where one channel is for that.
 //!
 //! | file | what is in it |
 //! |---|---|
@@ -29,6 +29,6 @@ pub fn sampled(
     pulses: PulseTrain,
 ) -> Result<Simulated, SimulationError> {
     let model = AdcReadoutModel::new(settings, physics)?;
-    let readout = AdcReadoutPackets::new(physics, pulses);
+    let readout = AdcReadoutPackets::new(physics, pulses, settings.pulse_channel);
     Ok((Box::new(model), Box::new(readout)))
 }

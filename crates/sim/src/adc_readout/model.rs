@@ -16,6 +16,8 @@ pub struct AdcReadoutModel {
     physics: AdcReadoutPhysics,
     geometry: LogicalGeometry,
     layout: Layout,
+    /// The channel that sees no neutrons, because the pulses arrive on it.
+    pulse_channel: Option<u32>,
 }
 
 impl AdcReadoutModel {
@@ -31,6 +33,7 @@ impl AdcReadoutModel {
             physics,
             geometry: geometry.map_err(|error| SimulationError(error.to_string()))?,
             layout: Layout::new(places.collect()),
+            pulse_channel: settings.pulse_channel.map(|pulses| u32::from(pulses.channel)),
         })
     }
 }
@@ -44,8 +47,8 @@ impl DetectorModel for AdcReadoutModel {
         &self.geometry
     }
 
-    fn is_sensitive(&self, _: u32, _: u32, panel: u32) -> bool {
-        panel == 0
+    fn is_sensitive(&self, x: u32, _: u32, panel: u32) -> bool {
+        panel == 0 && self.pulse_channel != Some(x)
     }
 
     fn add_neutron(
@@ -60,6 +63,9 @@ impl DetectorModel for AdcReadoutModel {
     }
 
     fn add_gamma(&self, strike: &Strike, random: &mut SmallRng, charges: &mut Vec<Charge>) {
+        if self.pulse_channel == Some(strike.x as u32) {
+            return;
+        }
         let amplitude = (self.physics.amplitude * NOISE * exponential(random)) as f32;
         charges.push(Charge { channel: strike.x as u32, time_ps: strike.time_ps, amplitude });
     }

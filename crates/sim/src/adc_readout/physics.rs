@@ -1,6 +1,7 @@
 //! Parameters of simulated sampled channels.
 
 use crate::error::SimulationError;
+use evforge_core::quantity::TimeSpan;
 use serde::Deserialize;
 
 /// `[simulation.adc_readout]`: what the converter samples of a neutron. All values are chosen: no document gives any.
@@ -15,11 +16,20 @@ pub struct AdcReadoutPhysics {
     pub baseline: u16,
     /// Samples of a run: 4 to 1000. The peak is a quarter into it.
     pub samples: u16,
+    /// How much later than it came the signal of a pulse is sent, on the channel of the pulses (`pulses.channel`): behind the
+    /// runs of neutrons that have come meanwhile.
+    pub pulse_latency: TimeSpan,
 }
 
 impl Default for AdcReadoutPhysics {
     fn default() -> Self {
-        Self { amplitude: 3000.0, spread: 0.15, baseline: 200, samples: 40 }
+        Self {
+            amplitude: 3000.0,
+            spread: 0.15,
+            baseline: 200,
+            samples: 40,
+            pulse_latency: TimeSpan { picoseconds: 0 },
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use super::physics::AdcReadoutPhysics;
 use crate::electronics::Hit;
 use crate::packet::{Sender, SimulatedPacket};
 use crate::readout::{Disturbance, Pulse, Readout, Source};
-use evforge_core::pulse::PulseTrain;
+use evforge_core::pulse::{PulseChannel, PulseTrain};
 use evforge_wire::adc_readout::{AdcEncoder, FRACTIONS_PER_SECOND, GLOBAL_COUNT_BITS, Header, RawTime};
 use std::net::Ipv4Addr;
 
@@ -17,11 +17,20 @@ const HEADER: usize = 10;
 /// A packet is sent with so many bytes at the latest: one Ethernet frame of the usual size.
 const FULL: usize = 1400;
 
+/// A packet that runs are being put into, with when it is sent at the earliest.
+#[derive(Clone, Copy, Debug)]
+struct OpenPacket {
+    number: u64,
+    sent_ns: u64,
+}
+
 /// The converter.
 #[derive(Clone, Debug)]
 pub struct AdcReadoutPackets {
     physics: AdcReadoutPhysics,
     pulses: PulseTrain,
+    /// Where the signal of each pulse arrives, if anywhere.
+    pulse_channel: Option<PulseChannel>,
     source: Source,
     encoder: AdcEncoder,
     samples: Vec<u16>,
@@ -29,10 +38,11 @@ pub struct AdcReadoutPackets {
 
 impl AdcReadoutPackets {
     /// A converter that has just been started.
-    pub fn new(physics: AdcReadoutPhysics, pulses: PulseTrain) -> Self {
+    pub fn new(physics: AdcReadoutPhysics, pulses: PulseTrain, channel: Option<PulseChannel>) -> Self {
         Self {
             physics,
             pulses,
+            pulse_channel: channel,
             source: Source::new(0, GLOBAL_COUNT_BITS),
             encoder: AdcEncoder::default(),
             samples: Vec::new(),
@@ -66,6 +76,57 @@ impl AdcReadoutPackets {
         self.samples.extend((0..samples).map(|index| baseline.saturating_add(height(index))));
     }
 
+    /// The signal of a pulse: up to twice the threshold at once, and there until the end of the run.
+    fn put_pulse(
+        &mut self,
+        of_pulse: PulseChannel,
+        pulse: &Pulse,
+        open: &mut Option<OpenPacket>,
+        packets: &mut Vec<SimulatedPacket>,
+    ) {
+        let AdcReadoutPhysics { baseline, samples, pulse_latency, .. } = self.physics;
+        let before = self.physics.before_peak();
+        let low = baseline.min(of_pulse.threshold.saturating_sub(1));
+        let high = of_pulse.threshold.saturating_mul(2);
+        self.samples.clear();
+        self.samples.extend((0..samples).map(|index| if index < before { low } else { high }));
+        let sent_ns = pulse.start_ns + pulse_latency.picoseconds / 1000;
+        let first = self.time(pulse.start_ns, 0, u64::from(before));
+        self.put(of_pulse.channel, first, sent_ns, open, packets);
+    }
+
+    /// Puts the run that was sampled into the open packet, and sends that if it is full.
+    fn put(
+        &mut self,
+        channel: u16,
+        first: RawTime,
+        sent_ns: u64,
+        open: &mut Option<OpenPacket>,
+        packets: &mut Vec<SimulatedPacket>,
+    ) {
+        let number = match open.take() {
+            Some(packet) => packet.number,
+            None => {
+                let number = self.source.count();
+                self.encoder.begin(&Self::header(number));
+                number
+            }
+        };
+        // There is room: a packet is sent long before it is full.
+        let _has_room = self.encoder.push_module(channel, 1, first, &self.samples);
+        *open = Some(OpenPacket { number, sent_ns });
+        if self.encoder.packet().len() >= FULL {
+            self.close(open.take(), packets);
+        }
+    }
+
+    fn close(&mut self, open: Option<OpenPacket>, packets: &mut Vec<SimulatedPacket>) {
+        if let Some(OpenPacket { number, sent_ns }) = open {
+            self.encoder.finish(0);
+            self.send(number, sent_ns, packets);
+        }
+    }
+
     fn header(number: u64) -> Header {
         Header { global_count: number as u16, ..Header::default() }
     }
@@ -87,31 +148,23 @@ impl Readout for AdcReadoutPackets {
     }
 
     fn pulse(&mut self, pulse: &Pulse, hits: &[Hit], packets: &mut Vec<SimulatedPacket>) {
-        let before_peak = u64::from(self.physics.before_peak());
-        let mut open: Option<(u64, u64)> = None;
+        let mut open: Option<OpenPacket> = None;
+        let latency_ps = self.physics.pulse_latency.picoseconds;
+        let mut signal = self.pulse_channel;
         for hit in hits {
-            let (number, _) = open.unwrap_or_else(|| {
-                let number = self.source.count();
-                self.encoder.begin(&Self::header(number));
-                (number, 0)
-            });
-            let time = self.time(pulse.start_ns, hit.time_ps, before_peak);
-            self.sample(hit.amplitude);
-            // There is room: a packet is sent long before it is full.
-            let _has_room = self.encoder.push_module(hit.channel as u16, 1, time, &self.samples);
-            let sent_ns = pulse.start_ns + hit.sent_ps / 1000;
-            open = Some((number, sent_ns));
-            if self.encoder.packet().len() >= FULL {
-                self.encoder.finish(0);
-                self.send(number, sent_ns, packets);
-                open = None;
+            if let Some(of_pulse) = signal.take_if(|_| hit.sent_ps >= latency_ps) {
+                self.put_pulse(of_pulse, pulse, &mut open, packets);
             }
+            self.sample(hit.amplitude);
+            let sent_ns = pulse.start_ns + hit.sent_ps / 1000;
+            let first = self.time(pulse.start_ns, hit.time_ps, u64::from(self.physics.before_peak()));
+            self.put(hit.channel as u16, first, sent_ns, &mut open, packets);
         }
-        if let Some((number, sent_ns)) = open {
-            self.encoder.finish(0);
-            self.send(number, sent_ns, packets);
+        if let Some(of_pulse) = signal {
+            self.put_pulse(of_pulse, pulse, &mut open, packets);
         }
-        if hits.is_empty() {
+        self.close(open, packets);
+        if hits.is_empty() && self.pulse_channel.is_none() {
             let number = self.source.count();
             self.encoder.idle(&Self::header(number), self.time(pulse.start_ns, 0, 0));
             self.send(number, pulse.start_ns, packets);

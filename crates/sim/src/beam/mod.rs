@@ -4,11 +4,13 @@
 //! |---|---|
 //! | spectrum and pulse shape of the moderators | [`moderator`] |
 //! | flight path, frame overlap, peak: times of arrival and wavelengths | [`arrivals`] |
+//! | when a chopper lets neutrons through | [`chopper`] |
 //! | the picture in the beam: from a mask, a file, a diffractometer, a reflectometer | [`image`] |
 //! | parts of pulses, where a whole one is too much | [`parts`] |
 //! | what can be configured | [`settings`] |
 
 pub mod arrivals;
+pub mod chopper;
 pub mod image;
 pub mod mask;
 pub mod moderator;
@@ -21,6 +23,7 @@ use crate::detector_model::{DetectorModel, Strike};
 use crate::error::SimulationError;
 use crate::random::poisson;
 use arrivals::Arrivals;
+use chopper::Chopper;
 use evforge_core::geometry::Coordinates;
 use evforge_core::pulse::PulseTrain;
 use image::Image;
@@ -36,6 +39,7 @@ pub struct Beam {
     neutrons_per_second: f64,
     gammas_per_second: f64,
     arrivals: Arrivals,
+    chopper: Option<Chopper>,
     image: Image,
     /// Columns, rows, panels.
     sides: [u32; 3],
@@ -61,12 +65,16 @@ impl Beam {
             neutrons_per_second: settings.neutrons.millihertz as f64 / 1000.0,
             gammas_per_second: settings.gammas.millihertz as f64 / 1000.0,
             arrivals: Arrivals::new(settings, period_ns.saturating_mul(1000))?,
+            chopper: match &settings.chopper {
+                Some(chopper) => Some(Chopper::new(chopper, settings.flight_path)?),
+                None => None,
+            },
             image: Image::new(&settings.image, settings.tiles, detector)?,
             sides: [geometry.nx(), geometry.ny(), geometry.panels()],
         })
     }
 
-    /// Neutrons per second that reach the detector, on average over all time.
+    /// Neutrons per second that reach the detector, on average over all time, with those that a chopper stops.
     pub fn average_rate(&self) -> f64 {
         self.neutrons_per_second
     }
@@ -106,6 +114,11 @@ impl Beam {
             // Anywhere in the pixel: one random number is enough for both axes.
             let within = random.next_u64();
             let share = |bits: u64| (bits & u64::from(u32::MAX)) as f64 / 4_294_967_296.0;
+            let is_let_through =
+                |chopper: &Chopper| chopper.passes(x, time_ps.min(last_ps), wavelength, period_ps);
+            if !self.chopper.as_ref().is_none_or(is_let_through) {
+                return;
+            }
             strikes.push(Strike {
                 time_ps: time_ps.min(last_ps),
                 x: f64::from(x) + share(within),

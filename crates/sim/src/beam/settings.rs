@@ -18,6 +18,18 @@ pub enum FrameOverlap {
     Wrap,
 }
 
+/// `[simulation.beam.chopper]`: when it is open, where it is, and which columns of the detector are behind it.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ChopperSettings {
+    /// From when until when it is open, in each pulse: times since the start of the pulse, at the chopper.
+    pub open: Vec<[TimeSpan; 2]>,
+    /// Metres from the moderator to the chopper, at most as far as the detector. None: right in front of the detector.
+    pub distance: Option<f64>,
+    /// The columns of the picture that are behind it, from 0; the others see the beam before it. None: all of them.
+    pub columns: Option<Vec<u32>>,
+}
+
 /// What is in the beam: `[simulation.beam]`.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -37,6 +49,8 @@ pub struct BeamSettings {
     pub wavelengths: [f64; 2],
     /// What happens to neutrons that are still on their way when the next pulse begins.
     pub frame_overlap: FrameOverlap,
+    /// A chopper that stops some of them; the rate is that before it.
+    pub chopper: Option<ChopperSettings>,
     /// How long protons arrive in each pulse: at most 10 ms. The ESS has 2.86 ms (K. H. Andersen et al., "The
     /// instrument suite of the European Spallation Source", Nucl. Instrum. Methods A 957 (2020) 163402).
     pub proton_pulse: TimeSpan,
@@ -59,6 +73,7 @@ impl Default for BeamSettings {
             flight_path: 35.0,
             wavelengths: [0.5, 20.0],
             frame_overlap: FrameOverlap::Cut,
+            chopper: None,
             proton_pulse: TimeSpan { picoseconds: 2_860_000_000 },
             moderators: Moderator::bispectral(),
             image: ImageSettings::Mask,

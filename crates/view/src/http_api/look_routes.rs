@@ -192,6 +192,17 @@ pub(super) const LOOKS: &[Route] = &[
         )
     },
     Route {
+        example: ("api/spectrum.png?region=beam;rectangle;1,1;3,3", " --output spectrum.png"),
+        handler: |method| on(method, look_handlers::spectrum_png),
+        ..of_look(
+            "/api/spectrum.png",
+            "The same for people: lines with axes, the regions in the colours of the page.",
+            OF_SPECTRUM,
+            Content::Other("a picture of the lines"),
+            PNG,
+        )
+    },
+    Route {
         example: ("api/look.bin", " --output look.bin"),
         handler: |method| on(method, look_handlers::look_bin),
         ..of_look(

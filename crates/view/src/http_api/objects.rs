@@ -185,6 +185,13 @@ const MONITOR_CHANNEL: Object = Object {
         field("name", "String", " As people call it."),
         field("readouts", "u64", " Its readouts."),
         field("spectrum", "Vec<u64>", " Their amplitudes."),
+        absent(
+            "threshold",
+            "u16",
+            " The least amplitude of a readout that counts, as it was when collecting began; absent where there is none.",
+        ),
+        absent("below", "u64", " Readouts with a smaller one; absent without a threshold."),
+        absent("plane", "usize", " Its plane: its place in `planes`; absent if it is on none."),
     ],
 };
 

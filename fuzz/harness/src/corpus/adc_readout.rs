@@ -66,5 +66,7 @@ pub fn stream_seeds() -> Vec<Seed> {
         Seed::new("good-averaged", stream(choice::AVERAGING, &good)),
         Seed::new("faulty", stream(choice::WATCHED, &faulty)),
         Seed::new("faulty-averaged", stream(all, &faulty)),
+        Seed::new("good-pulses", stream(choice::PULSES, &good)),
+        Seed::new("faulty-pulses", stream(all | choice::PULSES, &faulty)),
     ]
 }

@@ -2,7 +2,7 @@
 
 use super::settings::{MultiBladeSettings, ReadoutFormat};
 use crate::channel_mask::{ChannelMask, MaskEntry};
-use evforge_core::monitor::{ChannelGroup, MonitorPlan};
+use evforge_core::monitor::{ChannelGroup, MonitorPlan, NO_PLANE};
 use evforge_wire::caen::CHANNELS;
 
 /// Plane of a channel that must be looked at twice: nothing is wired to it, or it is masked.
@@ -101,6 +101,8 @@ impl Wiring {
             })
         });
         let mask = ChannelMask::new(places.len(), &masked.collect::<Vec<_>>());
+        // Masked channels are watched as well.
+        let wired = places.clone();
         for (index, place) in places.iter_mut().enumerate() {
             if mask.contains(index) {
                 place.plane = NOWHERE;
@@ -110,13 +112,17 @@ impl Wiring {
             ReadoutFormat::Records => direct_places(&digitizers, &places),
             _ => Vec::new(),
         };
-        let group = |(number, unwired): (&u32, &Vec<usize>)| {
+        let group = |((number, unwired), wired): ((&u32, &Vec<usize>), &[Place])| {
             ChannelGroup::new(format!("digitizer {number}"), CHANNELS)
                 .masked_by(CHANNELS, &[("digitizer", *number)])
                 .without(unwired.iter().copied())
+                .with_thresholds(wired.iter().map(|place| place.threshold))
+                .on_planes(
+                    wired.iter().map(|place| if place.plane < NOWHERE { place.plane } else { NO_PLANE }),
+                )
         };
         let plan = MonitorPlan {
-            groups: digitizers.iter().zip(&unwired).map(group).collect(),
+            groups: digitizers.iter().zip(&unwired).zip(wired.chunks(CHANNELS)).map(group).collect(),
             planes: vec!["wires", "strips"],
             amplitude_bits: 16,
             cluster_amplitude_bits: 18,

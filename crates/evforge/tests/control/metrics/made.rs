@@ -75,7 +75,12 @@ fn answered() -> BTreeSet<String> {
         let graphite =
             "[outputs.graphite]\naddress = \"127.0.0.1:1\"\n[outputs.image]\nfile = \"image.png\"\n";
         let name = config.file_name().unwrap().to_str().unwrap();
-        let config = configuration(name, graphite, folder.path());
+        // Where pulses arrive on a channel there are counters of them as well.
+        let pulses = match name {
+            "adc-readout.toml" => "[pulses]\nfrequency = \"14Hz\"\nchannel = 3\nthreshold = 1000\n",
+            _ => "",
+        };
+        let config = configuration(name, &format!("{graphite}{pulses}"), folder.path());
         let page = Page::start(&config, folder.path(), &[]);
         // The counters of outputs come with the first state.
         while found.is_disjoint(&names(&page.metrics())) || !page.metrics().contains("output=\"graphite\"} ")
