@@ -28,6 +28,7 @@
 //! | bins of the time-of-flight spectrum | [`spectrum`] |
 //! | the history of everything that is counted | `history/` |
 //! | what must be seen from across the room | [`SignState`] |
+//! | values of logs, proton charge, spectra of beam monitors, what a run tells of itself | [`BeamTold`] |
 
 #![forbid(unsafe_code)]
 
@@ -35,6 +36,7 @@ mod accept;
 mod accumulator;
 mod advice;
 mod answers;
+mod beam;
 mod client;
 mod client_counts;
 mod client_looks;
@@ -69,6 +71,10 @@ mod sink;
 pub mod spectrum;
 mod waiting;
 
+pub use beam::{
+    BeamState, BeamTold, MOST_RUNS, MOST_SPECTRA, MOST_SPECTRUM_BINS, MOST_VALUES, MonitorSpectrum,
+    MonitorSpectrumState, PulseState, Seen, ToldByRun, ValueState,
+};
 pub use client_counts::ClientCounts;
 pub use error::ViewError;
 pub use evforge_outputs::{HostAdvice, HostFinding, MonitorControl};

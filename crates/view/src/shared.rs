@@ -2,6 +2,7 @@
 
 use crate::accumulator::{Accumulator, InputState, ObservedState};
 use crate::advice::Advice;
+use crate::beam::{self, BeamBoard, Charge};
 use crate::client_counts::ClientCounters;
 use crate::event_memory::EventMemory;
 use crate::feed_view;
@@ -40,6 +41,7 @@ pub(crate) struct Shared {
     pub(crate) history: Mutex<History>,
     pub(crate) series: SeriesHistory,
     pub(crate) watch: Watch,
+    pub(crate) beam: BeamBoard,
     pub(crate) advice: Advice,
     /// Of all runs that are shown one after the other.
     pub(crate) clients: Arc<ClientCounters>,
@@ -71,6 +73,7 @@ impl Shared {
             history: Mutex::new(History::new(Instant::now())),
             series: SeriesHistory::new(started_ms),
             watch: Watch::new(&options.folders),
+            beam: BeamBoard::default(),
             advice: Advice::new(options.advice.clone()),
             clients,
             host: Host::default(),
@@ -144,6 +147,11 @@ impl Shared {
         self.streams().iter().map(|stream| stream.pulses()).sum()
     }
 
+    /// Proton charge since the start; none where none was told.
+    pub(crate) fn charge(&self) -> Option<Charge> {
+        self.streams().iter().filter_map(|stream| stream.charge()).reduce(Charge::wrapping_add)
+    }
+
     /// Events of each beam monitor since the start.
     pub(crate) fn monitor_events(&self) -> Vec<u64> {
         let streams = self.streams();
@@ -198,6 +206,7 @@ impl Shared {
             outputs,
             alarms: ledger::alarms(&states),
             memory_ms: streams.iter().filter_map(|stream| stream.memory.oldest_ms()).max(),
+            beam: beam::handlers::has_beam(self),
             clients: self.clients.connected.load(Relaxed),
         }
     }
@@ -233,6 +242,7 @@ impl Shared {
             title: self.options.title.clone(),
             started_ms: self.started_ms,
             now: self.now(),
+            known: beam::handlers::beam(self),
             streams: streams.iter().map(stream_state).collect(),
             browsers: self.clients.snapshot(),
         }
