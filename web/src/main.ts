@@ -1,6 +1,7 @@
 /** The page: one model, fed by the connection, drawn by the panels; and one view, which says what is looked at. */
 
 import "./style.css";
+import { BeamPanel } from "./beam_panel";
 import { Connection } from "./connection";
 import { Header } from "./header";
 import { HistoryPanel } from "./history_panel";
@@ -29,7 +30,8 @@ const spectrum = new SpectrumChart(model, view);
 const spectrumControls = new SpectrumControls(model, view, spectrum);
 const regions = new RegionTable(model, view, image.tools, () => image.plan());
 const values = new PixelTable(model);
-const ledger = new LedgerPanel(model);
+const beam = new BeamPanel(model, (series) => void rate.open(series));
+const ledger = new LedgerPanel(model, () => beam.feed.beam?.runs ?? []);
 const monitor = new MonitorPanel(model);
 const looker = new Looker(model, view, () => connection, () => image.points());
 const bar = new ViewBar(model, view, reference, looker, () => image.shown(), drawAll);
@@ -48,6 +50,7 @@ function drawAll(): void {
   if (document.hidden) return;
   drawFrame();
   rate.update();
+  beam.update();
   ledger.update();
   bar.update();
   header.update();
@@ -66,6 +69,7 @@ const connection = new Connection({
     if (document.hidden) return;
     if (frame) drawFrame();
     if (status.points.length > 0) rate.update();
+    beam.update();
     ledger.update();
     bar.update();
     header.update();
@@ -79,7 +83,7 @@ const connection = new Connection({
   },
 });
 const header = new Header(model, connection);
-installProbe({ model, view, connection, header, image, spectrum, monitor, reference, looker, history: rate });
+installProbe({ model, view, connection, header, image, spectrum, monitor, reference, looker, history: rate, beam });
 setInterval(() => {
   header.update();
   rate.tell();

@@ -1,5 +1,7 @@
 /** `window.evforge`: what tests and people at the browser's console can ask the page. */
 
+import type { Beam, MonitorSpectrum } from "./beam_data";
+import type { BeamPanel } from "./beam_panel";
 import type { Connection, Phase } from "./connection";
 import type { ShownFeed } from "./feed";
 import type { Head } from "./frame";
@@ -45,6 +47,9 @@ export interface Probe {
   monitor(): { on: boolean; data: MonitorData | null };
   /** The middle of a channel's bar in its canvas, in CSS pixels; null before it is drawn. */
   channelBar(index: number): { left: number; top: number } | null;
+  /** What is known besides the events; null before it is there. And the spectrum of a beam monitor that is drawn. */
+  beam(): Beam | null;
+  monitorSpectrum(): MonitorSpectrum | null;
   state(): {
     phase: Phase;
     hello: Hello | null;
@@ -79,9 +84,10 @@ interface Parts {
   reference: Reference;
   looker: Looker;
   history: HistoryPanel;
+  beam: BeamPanel;
 }
 
-export function installProbe({ model, view, connection, header, image, spectrum, monitor, reference, looker, history }: Parts): void {
+export function installProbe({ model, view, connection, header, image, spectrum, monitor, reference, looker, history, beam }: Parts): void {
   window.evforge = {
     feed: () => header.feed(),
     image: () => {
@@ -106,6 +112,8 @@ export function installProbe({ model, view, connection, header, image, spectrum,
     spectrumPlace: (ns) => spectrum.placeOf(ns),
     monitor: () => ({ on: monitor.feed.on, data: monitor.data }),
     channelBar: (index) => monitor.channels.middleOf(index),
+    beam: () => beam.feed.beam,
+    monitorSpectrum: () => beam.spectrum(),
     state: () => ({
       phase: connection.phase,
       hello: model.hello,

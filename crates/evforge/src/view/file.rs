@@ -124,5 +124,6 @@ fn source_state(follower: &EventFollower, state: &FileState) -> SourceState {
         refused: None,
         faults,
         alarms: Vec::new(),
+        beam: None,
     }
 }

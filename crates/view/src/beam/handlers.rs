@@ -89,7 +89,7 @@ fn answer(
 
 fn csv(spectrum: &MonitorSpectrum) -> String {
     let mut text = String::from("from,to,counts\n");
-    for (edges, count) in spectrum.edges.windows(2).zip(&spectrum.counts) {
+    for (edges, count) in spectrum.edges.windows(2).zip(spectrum.counts.iter()) {
         // Writing to a string cannot fail.
         let _ = writeln!(text, "{},{},{count}", edges[0], edges[1]);
     }
