@@ -5,7 +5,7 @@
 //! |---|---|
 //! | ev44, ev42 | events, each with its pulse; the same number and the same bytes twice is one message |
 //! | da00, hs00, hs01 | the spectrum and its sum, under the name of the source ([`SourceNotes`]) |
-//! | f142, f144, tdct, pu00 | the newest value ([`SourceNotes`]); pu00 share the numbers of the events |
+//! | f142, f144, un00, tdct, pu00 | the newest value ([`SourceNotes`]); pu00 share the numbers of the events |
 //! | da00 of a topic of ledgers | what a run tells of itself ([`SourceNotes`]) |
 //! | others, and what cannot be read | counted by reason |
 

@@ -3,6 +3,7 @@
 //! | messages | what is noted |
 //! |---|---|
 //! | f144, f142 of one number | the newest value |
+//! | un00 | the unit of a value |
 //! | tdct | how many time stamps there are per second |
 //! | pu00 | pulses, proton charge, period, vetoes |
 //! | da00 with one number as its signal | the newest value |
@@ -135,6 +136,7 @@ impl SourceNotes {
             message,
             Message::F144(_)
                 | Message::F142(_)
+                | Message::Un00(_)
                 | Message::Tdct(_)
                 | Message::Pu00(_)
                 | Message::Da00(_)
@@ -160,6 +162,7 @@ impl SourceNotes {
                 f142::Value::Scalar(value) => self.newest(source, value.to_f64(), "", time_ns)?,
                 _ => return Err(NotNoted::NoNumber),
             },
+            Message::Un00(unit) => self.values.set_unit(source, unit.units.unwrap_or_default())?,
             Message::Tdct(stamps) => {
                 let latest = u64::try_from(now_ns.saturating_add(LATEST_NS)).unwrap_or(0);
                 let times = stamps.timestamps.iter();

@@ -177,7 +177,9 @@ fn a_ledger_is_noted_as_it_says_and_not_among_the_values() {
         record(Da00 { source_name: "freia", timestamp: time_ns, data }.encode(&mut Encoder::default()))
     };
     let first = [("message_id", 7), ("packets_received", 90), ("packets_sent", 97), ("packets_lost", 7)];
+    let unit = evforge_messages::Un00 { source_name: "log", timestamp: PULSE, units: Some("K") };
     let messages = [
+        record(unit.encode(&mut Encoder::default())),
         row(&first, PULSE + 1),
         row(&[("message_id", 3), ("packets_received", 5)], PULSE),
         row(&[("message_id", 3)], PULSE + 2),
@@ -190,7 +192,8 @@ fn a_ledger_is_noted_as_it_says_and_not_among_the_values() {
     assert_eq!((name, note.row.is_module, note.messages), ("freia", false, 2));
     let row = (note.row.packets_sent, note.row.packets_received, note.row.packets_lost);
     assert_eq!(row, (Some(97), Some(90), Some(7)));
-    assert_eq!(topics.notes().values().count(), 1);
+    let (name, log) = topics.notes().values().next().unwrap();
+    assert_eq!((name, log.unit.as_str(), topics.notes().values().count()), ("log", "K", 1));
 }
 
 proptest! {

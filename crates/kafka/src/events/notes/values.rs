@@ -66,6 +66,8 @@ impl Spread {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Values {
     values: BTreeMap<String, Note>,
+    /// Units that were told by themselves, by the name of the value.
+    units: BTreeMap<String, String>,
 }
 
 impl Values {
@@ -79,6 +81,19 @@ impl Values {
 
     pub(super) fn take_spread(&mut self, name: &str) -> Option<Spread> {
         self.values.get_mut(name)?.spread.take()
+    }
+
+    /// Takes the unit of a value, which comes before or after it.
+    pub(super) fn set_unit(&mut self, name: &str, unit: &str) -> Result<(), NotNoted> {
+        if !self.units.contains_key(name) && self.units.len() >= MOST {
+            return Err(NotNoted::TooManyNames);
+        }
+        let unit = cut(unit);
+        if let Some(note) = self.values.get_mut(name) {
+            note.unit.clone_from(&unit);
+        }
+        self.units.insert(name.to_owned(), unit);
+        Ok(())
     }
 
     /// Whether there is a place for this name.
@@ -97,11 +112,12 @@ impl Values {
         if value.is_some_and(|value| !value.is_finite()) {
             return Err(NotNoted::NoNumber);
         }
+        let told = self.units.get(name).filter(|_| unit.is_empty()).cloned();
         let note = self.note(name)?;
         note.messages += 1;
         if time_ns >= note.time_ns {
             (note.kind, note.value, note.time_ns) = (kind, value, time_ns);
-            note.unit = cut(unit);
+            note.unit = told.unwrap_or_else(|| cut(unit));
             if let Some(value) = value {
                 let one = Spread { min: value, max: value, sum: value, number: 1 };
                 note.spread = Some(note.spread.map_or(one, |spread| spread.with(value)));
