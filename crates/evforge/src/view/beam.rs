@@ -1,6 +1,7 @@
-//! What topics have besides events, as the page takes it.
+//! What topics and files have besides events, as the page takes it.
 
 use evforge_kafka::events::{Note, NoteKind, PulseNote, RunNote, SourceNotes, SpectrumNote};
+use evforge_stream::nexus::FileLog;
 use evforge_view::{
     BeamState, BeamTold, MonitorSpectrum, MonitorSpectrumState, PulseState, Seen, ToldByRun, ValueState,
 };
@@ -45,6 +46,29 @@ pub(super) fn told(notes: &mut SourceNotes, made: &mut Spectra, left_out: u64) -
     };
     let spectra = notes.spectra().map(|(name, note)| made.of(name, note)).collect();
     BeamTold { state, seen, spectra }
+}
+
+/// The logs of a file, and how many are left out.
+pub(super) fn of_file((logs, left_out): (Vec<FileLog>, usize)) -> BeamTold {
+    let seen = |log: &FileLog| log.seen.map(|(min, max, sum, number)| Seen { min, max, sum, number });
+    let value = |log: &FileLog| ValueState {
+        name: log.name.clone(),
+        kind: "value",
+        value: Some(log.value),
+        unit: log.unit.clone(),
+        time_ms: log.time_ns.and_then(milliseconds),
+        messages: log.values as u64,
+        ..ValueState::default()
+    };
+    BeamTold {
+        seen: logs.iter().map(seen).collect(),
+        state: BeamState {
+            values: logs.iter().map(value).collect(),
+            left_out: left_out as u64,
+            ..BeamState::default()
+        },
+        spectra: Vec::new(),
+    }
 }
 
 /// What runs tell of themselves.

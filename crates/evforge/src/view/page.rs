@@ -136,6 +136,8 @@ impl Page {
             return;
         }
         self.shown = Some(Instant::now());
+        // What came is seen soon, and what comes later belongs to a later window. Pictures do not fail.
+        let _ = self.sink.poll();
         let source = source();
         let came = source.came;
         let state = self.state(source, None);

@@ -29,17 +29,7 @@ struct Viewed {
 impl Viewed {
     fn start(brokers: &str, report: &Path) -> Self {
         let mut child = Command::new(PROGRAM)
-            .args([
-                "view",
-                "--view",
-                "127.0.0.1:0",
-                "--kafka",
-                brokers,
-                "--oldest",
-                "--for",
-                "300s",
-                "--quiet",
-            ])
+            .args(["view", "--view", "127.0.0.1:0", "--kafka", brokers, "--oldest", "--for", "300s"])
             .args(["--events", "ev", "--monitors", "mon", "--logs", "log", "--ledger", "led", "--config"])
             .arg(workspace().join("configs/freia.toml"))
             .arg("--report")
