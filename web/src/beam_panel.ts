@@ -87,7 +87,10 @@ export class BeamPanel {
   }
 
   private age(time: number | undefined): string {
-    return time === undefined ? "–" : duration(this.model.serverTime() - time, true);
+    if (time === undefined) return "–";
+    const age = this.model.serverTime() - time;
+    // Of what is days old the day says more.
+    return age < 2 * 86_400_000 ? duration(age, true) : new Date(time).toISOString().slice(0, 10);
   }
 
   private drawPulses(): void {

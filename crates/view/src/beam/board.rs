@@ -18,6 +18,8 @@ pub(crate) struct BeamBoard {
 struct Kept {
     told: Option<Arc<BeamState>>,
     spectra: Vec<Arc<MonitorSpectrum>>,
+    /// Whether it was told since the history asked.
+    is_new: bool,
     /// What each value has been since the history took it.
     seen: HashMap<String, Seen>,
     /// Sums when the history took them.
@@ -42,6 +44,7 @@ impl BeamBoard {
             }
         }
         kept.told = Some(Arc::new(state));
+        kept.is_new = true;
         kept.spectra = spectra;
     }
 
@@ -65,9 +68,13 @@ impl BeamBoard {
         })
     }
 
-    /// The values as points of the history. One that nothing was told of since stays as it was: a log says when it changes.
-    pub(crate) fn points(&self, now: Instant) -> Vec<ValuePoint> {
+    /// The values as points of the history. One that nothing was told of since stays as it was, as long as the input is running: a log
+    /// says when it changes.
+    pub(crate) fn points(&self, now: Instant, is_running: bool) -> Vec<ValuePoint> {
         let mut kept = lock(&self.kept);
+        if !std::mem::take(&mut kept.is_new) && !is_running {
+            return Vec::new();
+        }
         let Some(told) = kept.told.clone() else { return Vec::new() };
         let mut seen = std::mem::take(&mut kept.seen);
         let before = std::mem::take(&mut kept.sums);
@@ -120,12 +127,22 @@ mod tests {
         board.tell(told(&[("t", "value", 3.0, seen(&[9.0, 3.0])), ("q", "sum", 100.0, None)]));
         board.tell(told(&[("t", "value", 6.0, seen(&[6.0])), ("q", "sum", 104.0, None)]));
         let now = Instant::now();
-        let spreads = |at: Instant| board.points(at).iter().map(|point| point.spread).collect::<Vec<_>>();
+        let spreads =
+            |at: Instant| board.points(at, true).iter().map(|point| point.spread).collect::<Vec<_>>();
         assert_eq!(spreads(now), [Some([3.0, 6.0, 9.0]), None]);
         board.tell(told(&[("t", "value", 6.0, None), ("q", "sum", 114.0, None)]));
         assert_eq!(spreads(now + Duration::from_secs(2)), [Some([6.0; 3]), Some([5.0; 3])]);
         board.tell(told(&[("t", "value", 6.0, None), ("q", "sum", 1.0, None)]));
         assert_eq!(spreads(now + Duration::from_secs(4)), [Some([6.0; 3]), None], "a sum that begins afresh");
+    }
+
+    #[test]
+    fn a_file_that_is_complete_has_its_values_once() {
+        let board = BeamBoard::default();
+        assert!(board.points(Instant::now(), true).is_empty());
+        board.tell(told(&[("t", "value", 3.0, None)]));
+        let points = [false, false, true].map(|is_running| board.points(Instant::now(), is_running).len());
+        assert_eq!(points, [1, 0, 1]);
     }
 
     #[test]

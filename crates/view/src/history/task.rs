@@ -90,7 +90,7 @@ fn take(shared: &Shared, before: u64, second: u64, events: Option<Point>) {
         })
         .collect();
     let is_running = streams.iter().any(|stream| stream.input() == InputState::Running);
-    let values = shared.beam.points(Instant::now());
+    let values = shared.beam.points(Instant::now(), is_running);
     let mut recorder = lock(&shared.series.recorder);
     // After the end there is no rate of events, as there are no states any more.
     if let Some(point) = events.filter(|_| is_running) {
@@ -98,9 +98,7 @@ fn take(shared: &Shared, before: u64, second: u64, events: Option<Point>) {
         recorder.take_own(second, before, &reading, point);
     }
     recorder.take(second, &host);
-    if is_running {
-        recorder.take_values(second, before, &values);
-    }
+    recorder.take_values(second, before, &values);
     for readings in &of_streams {
         recorder.take(second, readings);
         recorder.take_live_fraction(
