@@ -206,7 +206,7 @@ impl Shared {
             outputs,
             alarms: ledger::alarms(&states),
             memory_ms: streams.iter().filter_map(|stream| stream.memory.oldest_ms()).max(),
-            beam: beam::handlers::has_beam(self),
+            beam: beam::is_any(&self.beam, &streams),
             clients: self.clients.connected.load(Relaxed),
         }
     }
@@ -242,7 +242,7 @@ impl Shared {
             title: self.options.title.clone(),
             started_ms: self.started_ms,
             now: self.now(),
-            known: beam::handlers::beam(self),
+            known: beam::known(&self.beam, &streams),
             streams: streams.iter().map(stream_state).collect(),
             browsers: self.clients.snapshot(),
         }

@@ -1,8 +1,8 @@
 //! The answers to questions for what is known besides the events.
 
+use super::known::known;
 use super::of_run;
-use super::state::{BeamState, MonitorSpectrum};
-use super::told::MOST_SPECTRA;
+use super::state::MonitorSpectrum;
 use crate::exports::npy_f8;
 use crate::handlers::{Server, json};
 use crate::page::{plain, with_type};
@@ -12,29 +12,8 @@ use axum::extract::State;
 use axum::http::{Response, StatusCode, Uri};
 use std::fmt::Write as _;
 
-/// What there is now; `default` where nothing is known.
-pub(crate) fn beam(shared: &Shared) -> BeamState {
-    let mut state = shared.beam.told().map(|told| (*told).clone()).unwrap_or_default();
-    let mut spectra = of_run::states(&shared.streams());
-    spectra.append(&mut state.spectra);
-    state.left_out = state.left_out.saturating_add(spectra.len().saturating_sub(MOST_SPECTRA) as u64);
-    spectra.truncate(MOST_SPECTRA);
-    BeamState { spectra, ..state }
-}
-
-/// Whether the page has anything to show of it.
-pub(crate) fn has_beam(shared: &Shared) -> bool {
-    let of_run = || {
-        let has_monitors = |state: std::sync::Arc<crate::accumulator::ObservedState>| {
-            !state.run.ledger.beam_monitors.is_empty()
-        };
-        shared.streams().iter().filter_map(|stream| stream.state()).any(has_monitors)
-    };
-    shared.beam.has_any() || of_run()
-}
-
 pub(crate) async fn beam_json(State(server): State<Server>) -> Response<Body> {
-    json(&beam(&server.shared))
+    json(&known(&server.shared.beam, &server.shared.streams()))
 }
 
 pub(crate) async fn spectrum_json(State(server): State<Server>, uri: Uri) -> Response<Body> {
@@ -64,7 +43,8 @@ fn answer(
 ) -> Response<Body> {
     let query = uri.query().unwrap_or_default();
     let asked = form_urlencoded::parse(query.as_bytes()).find(|(key, _)| key == "name");
-    let names: Vec<String> = beam(shared).spectra.into_iter().map(|state| state.name).collect();
+    let names: Vec<String> =
+        known(&shared.beam, &shared.streams()).spectra.into_iter().map(|state| state.name).collect();
     let name = match asked {
         Some((_, name)) => name.into_owned(),
         None => names.first().cloned().unwrap_or_default(),

@@ -9,16 +9,19 @@
 //! | the JSON objects | `state.rs` |
 //! | what is told, and its bounds | `told.rs` |
 //! | what was told last; values as points of the history | `board.rs` |
+//! | what is known now, all together | `known.rs` |
 //! | spectra of the beam monitors of a run | `of_run.rs` |
 //! | answers over HTTP | `handlers.rs` |
 
 mod board;
 pub(crate) mod handlers;
+mod known;
 mod of_run;
 mod state;
 mod told;
 
 pub(crate) use board::BeamBoard;
+pub(crate) use known::{is_any, known};
 pub use state::{BeamState, MonitorSpectrum, MonitorSpectrumState, PulseState, ToldByRun, ValueState};
 pub(crate) use state::{Charge, microampere_hours};
 pub use told::{BeamTold, MOST_RUNS, MOST_SPECTRA, MOST_SPECTRUM_BINS, MOST_VALUES, Seen};

@@ -10,6 +10,8 @@ pub(super) const MOST: usize = 1200;
 pub(crate) const MOST_BYTES: usize = 64_000_000;
 /// Most of them that are of sources of packets: a detector may have hundreds, and the others matter more.
 const MOST_OF_SOURCES: usize = 800;
+/// The group of values of logs.
+pub(super) const VALUES: &str = "value";
 /// Most of them that are values of logs.
 pub(super) const MOST_OF_VALUES: usize = 256;
 /// Most of the others of which several values a second are taken.
@@ -50,7 +52,7 @@ impl Store {
             return None;
         }
         let about = about();
-        let is_value = about.group == super::values::GROUP;
+        let is_value = about.group == VALUES;
         let is_beyond = if is_value {
             self.of_values >= MOST_OF_VALUES || self.series.len() + self.of_values + 2 > MOST
         } else {

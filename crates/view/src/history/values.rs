@@ -5,10 +5,8 @@ use super::naming;
 use super::point::Point;
 use super::recorder::{Recorder, seconds_since};
 use super::series::About;
+use super::store::VALUES;
 use evforge_metrics::{Reading, Value};
-
-/// The group of their series, which have a budget of their own.
-pub(super) const GROUP: &str = "value";
 
 /// What a value was since the one before.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,7 +36,7 @@ impl ValuePoint {
             (false, unit) => unit.to_owned(),
         };
         let about = naming::about(&reading(&self.name), "");
-        About { title: self.name.clone(), unit, is_rate: self.is_rate, group: GROUP.into(), ..about }
+        About { title: self.name.clone(), unit, is_rate: self.is_rate, group: VALUES.into(), ..about }
     }
 
     fn point(&self) -> Option<Point> {

@@ -13,12 +13,14 @@
 //!
 //! Names and lengths are bounded, whatever is sent: what is not noted is counted by its reason ([`NotNoted`]).
 
+mod outcome;
 mod pulses;
 mod runs;
 mod spectra;
 mod stamps;
 mod values;
 
+pub(super) use outcome::{NotNoted, Noted};
 pub use pulses::PulseNote;
 pub use runs::{RunNote, RunRow};
 pub use spectra::SpectrumNote;
@@ -26,6 +28,7 @@ pub use values::{Note, NoteKind, Spread};
 
 use super::topic::TopicRole;
 use evforge_messages::{Array, Message, f142, f144};
+use outcome::LONGEST_NAME;
 use pulses::Pulses;
 use runs::Runs;
 use serde::ser::{Serialize, SerializeMap, Serializer};
@@ -33,33 +36,8 @@ use spectra::Spectra;
 use stamps::Stamps;
 use values::Values;
 
-/// Bytes of a name at most.
-pub(super) const LONGEST_NAME: usize = 200;
-
 /// How much later than now a time may be: clocks differ, but not by more than a day.
 const LATEST_NS: i64 = 86_400_000_000_000;
-
-/// Why a message is not noted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum NotNoted {
-    /// There are as many names already as there may be.
-    TooManyNames,
-    /// Its name is longer than [`LONGEST_NAME`].
-    NameTooLong,
-    /// It has no number: a text, an array of a log, NaN, no signal.
-    NoNumber,
-    /// Its time is more than a day after now.
-    OutOfTime,
-    /// Nothing is known of its schema.
-    OtherSchema,
-}
-
-/// Where a message is noted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Noted {
-    Value,
-    Ledger,
-}
 
 /// Everything that is noted.
 #[derive(Clone, Debug, Default)]

@@ -1,6 +1,6 @@
 //! Pulses and their proton charge, by source.
 
-use super::NotNoted;
+use super::outcome::NotNoted;
 use super::values::{Note, NoteKind};
 use evforge_messages::Pu00;
 use std::collections::BTreeMap;

@@ -1,6 +1,6 @@
 //! What runs tell of themselves in their ledgers: `docs/kafka.md` describes them, `producer/ledger.rs` writes them.
 
-use super::NotNoted;
+use super::outcome::NotNoted;
 use evforge_messages::Da00;
 use std::collections::BTreeMap;
 

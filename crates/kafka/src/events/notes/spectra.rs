@@ -191,7 +191,7 @@ impl Described {
     }
 }
 
-/// Edges of so many bins, of what was told: edges, or middles. None if that is neither, or does not rise.
+/// Edges of this number of bins, of what was told: edges, or middles. None if that is neither, or does not rise.
 fn edges_of(told: &[f64], bins: usize) -> Option<Vec<f64>> {
     let is_rising =
         told.iter().all(|edge| edge.is_finite()) && told.windows(2).all(|edges| edges[0] < edges[1]);

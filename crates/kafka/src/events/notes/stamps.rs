@@ -1,6 +1,6 @@
 //! Time stamps of choppers: the newest of each, and how many there are in a second.
 
-use super::NotNoted;
+use super::outcome::NotNoted;
 use super::values::Values;
 use std::collections::BTreeMap;
 

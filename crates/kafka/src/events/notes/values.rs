@@ -1,6 +1,6 @@
 //! Values by name.
 
-use super::NotNoted;
+use super::outcome::NotNoted;
 use serde::Serialize;
 use std::collections::BTreeMap;
 

@@ -59,7 +59,7 @@ pub struct EventFollower {
     groups: Vec<FollowedGroup>,
     content: FileContent,
     logs: Vec<FollowedLog>,
-    /// Logs that are not read because there are too many: at least so many.
+    /// Logs that are not read because there are too many, at least.
     logs_left_out: usize,
     state: FileState,
     /// True if its writer holds a lock as long as it lives.
