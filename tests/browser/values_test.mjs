@@ -5,7 +5,7 @@
 // URL is the page of `evforge view --kafka` with such messages: crates/evforge/tests/kafka/view_values.rs sends them, and runs this.
 // Checked: the panel is closed at first and says what is in it; values are those of the server, with unit and age; a click on one shows
 // its series in the history; the spectrum of a monitor is that of the server, and is drawn; counts per µAh are counts divided by the charge of
-// the window, in every window; what the run tells of itself stands in the ledger under its own heading; everything can be read at all
+// the window, in every window; what the run tells of itself is in the ledger under its own heading; everything can be read at all
 // widths; axe finds nothing serious; the console is empty.
 
 import { readFileSync } from "node:fs";
