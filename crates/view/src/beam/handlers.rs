@@ -17,7 +17,7 @@ pub(crate) async fn beam_json(State(server): State<Server>) -> Response<Body> {
 }
 
 pub(crate) async fn spectrum_json(State(server): State<Server>, uri: Uri) -> Response<Body> {
-    answer(&server.shared, &uri, |spectrum| json(spectrum))
+    answer(&server.shared, &uri, json)
 }
 
 pub(crate) async fn spectrum_csv(State(server): State<Server>, uri: Uri) -> Response<Body> {
