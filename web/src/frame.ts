@@ -48,6 +48,8 @@ export interface Head {
   /** Length of the window in seconds, and pulses in it. */
   seconds: number;
   pulses: number;
+  /** Proton charge in the window in µAh; absent where none is told. */
+  charge_uah?: number;
   /** Events in the picture (with the slice), and in the window without it. */
   events: number;
   all: number;

@@ -82,6 +82,14 @@ export class HistoryPanel {
     this.tell();
   }
 
+  /** Shows this series alone, and brings the chart into sight. */
+  async open(id: string): Promise<void> {
+    // It may have come after the list was asked for.
+    await this.feed.renew();
+    this.show([id]);
+    element("rate-panel").scrollIntoView({ block: "nearest" });
+  }
+
   /** What is drawn, for tests. */
   table(): Table & { step_s: number } {
     const { times = [], lines = [], lost = [] } = this.drawn ?? {};

@@ -1,6 +1,7 @@
 /** The ledger: what was sent, received and lost, where, and what happened to the rest. */
 
 import { AdviceList } from "./advice_list";
+import type { ToldByRun } from "./beam_data";
 import { DiscardList } from "./discard_list";
 import type { Model } from "./model";
 import { duration, grouped, known, share } from "./numbers";
@@ -19,7 +20,8 @@ export class LedgerPanel {
   private readonly discards = new DiscardList(this.below);
   private readonly age = document.getElementById("ledger-age")!;
 
-  constructor(private readonly model: Model) {}
+  /** `runs` is what runs tell of themselves. */
+  constructor(private readonly model: Model, private readonly runs: () => ToldByRun[]) {}
 
   /** Says how old the ledger is: also while no updates come. */
   updateAge(): void {
@@ -46,6 +48,7 @@ export class LedgerPanel {
       above.append(text("p", "empty", status ? "No counters have come yet." : ""));
     }
     this.sources.update(ledger?.sources ?? []);
+    toldRows(below, this.runs());
     this.viewRows(below);
     this.above.replaceChildren(above);
     this.below.replaceChildren(below);
@@ -132,5 +135,26 @@ function beamMonitorRows(rows: DocumentFragment, monitors: BeamMonitor[]): void 
     const what = kind === "integrating" ? "sum of values" : "events";
     row(table, name, grouped(total)).title =
       `${what} in ${grouped(pulses)} pulses; ${grouped(outside)} outside the histogram`;
+  }
+}
+
+/** What runs tell of themselves: it is not added to what came here. */
+function toldRows(rows: DocumentFragment, runs: ToldByRun[]): void {
+  for (const run of runs.filter(({ is_module }) => !is_module)) {
+    const table = group(rows, `Told by the run ${run.source}`);
+    const lost = run.packets_lost ?? run.packets_lost_at_least ?? 0;
+    const atLeast = run.packets_lost_at_least === null ? "–" : `at least ${grouped(run.packets_lost_at_least)}`;
+    row(table, "packets sent", known(run.packets_sent));
+    row(table, "packets received", known(run.packets_received));
+    row(table, "packets lost", run.packets_lost === null ? atLeast : grouped(run.packets_lost), lost > 0 ? "bad" : "");
+    for (const part of runs.filter(({ is_module, source }) => is_module && source.startsWith(`${run.source}/`))) {
+      const missing = part.packets_lost ?? part.packets_lost_at_least ?? 0;
+      if (missing > 0) row(table, `of ${part.source.slice(run.source.length + 1)}`, grouped(missing), "bad");
+    }
+    row(table, "events formed", known(run.events_formed));
+    row(table, "events acknowledged", known(run.events_acknowledged), "minor");
+    row(table, "events not in the topic", known(run.events_lost), (run.events_lost ?? 0) > 0 ? "bad" : "");
+    row(table, "unaccounted", known(run.unaccounted), (run.unaccounted ?? 0) > 0 ? "bad" : "good");
+    if (run.complete !== null) note(table, run.complete ? "the run says that nothing is missing" : "the run says that it is not complete");
   }
 }

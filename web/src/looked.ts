@@ -16,7 +16,7 @@ export interface Region {
 export type Top = { kind: "maximum" } | { kind: "quantile" } | { kind: "fixed"; value: number };
 
 /** What counts are divided by; "monitor:NAME" by the events of a beam monitor. */
-export type Per = "counts" | "second" | "pulse" | `monitor:${string}`;
+export type Per = "counts" | "second" | "pulse" | "charge" | `monitor:${string}`;
 
 export type Unit = "tof" | "wavelength" | "energy" | "d";
 

@@ -106,7 +106,7 @@ export function fromAddress(hash: string, base: Looked): Looked {
   const vetoed = get("vetoed");
   if (vetoed === "accepted" || vetoed === "vetoed") looked.vetoed = vetoed;
   const per = get("per");
-  if (per === "second" || per === "pulse" || per?.startsWith("monitor:")) looked.per = per as Per;
+  if (per === "second" || per === "pulse" || per === "charge" || per?.startsWith("monitor:")) looked.per = per as Per;
   looked.corrected = get("corrected") === "1";
   const compare = get("compare");
   if (compare === "difference" || compare === "ratio") looked.compare = compare;

@@ -1,6 +1,7 @@
 /** The page: one model, fed by the connection, drawn by the panels; and one view, which says what is looked at. */
 
 import "./style.css";
+import { BeamPanel } from "./beam_panel";
 import { Connection } from "./connection";
 import { Header } from "./header";
 import { HistoryPanel } from "./history_panel";
@@ -33,7 +34,8 @@ const spectrum = new SpectrumChart(model, view);
 const spectrumControls = new SpectrumControls(model, view, spectrum);
 const regions = new RegionTable(model, view, image.tools, () => image.plan());
 const values = new PixelTable(model);
-const ledger = new LedgerPanel(model);
+const beam = new BeamPanel(model, (series) => void rate.open(series));
+const ledger = new LedgerPanel(model, () => beam.feed.beam?.runs ?? []);
 const monitor = new MonitorPanel(model);
 const looker = new Looker(model, view, () => connection, () => image.points(), () => ({
   plans: model.hello ? besideOf(view, model.hello) : [],
@@ -58,6 +60,7 @@ function drawAll(): void {
   if (document.hidden) return;
   drawFrame();
   rate.update();
+  beam.update();
   ledger.update();
   bar.update();
   choice.update();
@@ -79,6 +82,7 @@ const connection = new Connection({
     if (document.hidden) return;
     if (frames.size > 0) drawFrame();
     if (status.points.length > 0) rate.update();
+    beam.update();
     ledger.update();
     bar.update();
     header.update();
@@ -92,7 +96,7 @@ const connection = new Connection({
   },
 });
 const header = new Header(model, connection);
-installProbe({ model, view, connection, header, image, spectrum, monitor, reference, looker, history: rate });
+installProbe({ model, view, connection, header, image, spectrum, monitor, reference, looker, history: rate, beam });
 setInterval(() => {
   header.update();
   rate.tell();

@@ -1,5 +1,7 @@
 /** `window.evforge`: what tests and people at the browser's console can ask the page. */
 
+import type { Beam, MonitorSpectrum } from "./beam_data";
+import type { BeamPanel } from "./beam_panel";
 import type { Connection, Phase } from "./connection";
 import type { ShownFeed } from "./feed";
 import type { Head } from "./frame";
@@ -54,6 +56,9 @@ export interface Probe {
   amplitudeLine(value: number): { drawn: number; height: number } | null;
   /** Readouts in the maps of amplitude against channel; 0 for one that is not shown. */
   amplitudeMaps(): number[];
+  /** What is known besides the events; null before it is there. And the spectrum of a beam monitor that is drawn. */
+  beam(): Beam | null;
+  monitorSpectrum(): MonitorSpectrum | null;
   state(): {
     phase: Phase;
     hello: Hello | null;
@@ -88,9 +93,10 @@ interface Parts {
   reference: Reference;
   looker: Looker;
   history: HistoryPanel;
+  beam: BeamPanel;
 }
 
-export function installProbe({ model, view, connection, header, image, spectrum, monitor, reference, looker, history }: Parts): void {
+export function installProbe({ model, view, connection, header, image, spectrum, monitor, reference, looker, history, beam }: Parts): void {
   window.evforge = {
     feed: () => header.feed(),
     image: () => {
@@ -123,6 +129,8 @@ export function installProbe({ model, view, connection, header, image, spectrum,
     channelBar: (index) => monitor.channels.middleOf(index),
     amplitudeLine: (value) => monitor.amplitudes.lineAt(value),
     amplitudeMaps: () => monitor.maps.map((map) => map.readouts),
+    beam: () => beam.feed.beam,
+    monitorSpectrum: () => beam.spectrum(),
     state: () => ({
       phase: connection.phase,
       hello: model.hello,

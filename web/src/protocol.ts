@@ -262,6 +262,8 @@ export interface Status {
   signs: Sign[];
   /** While no packets come. */
   advice: Advice[];
+  /** True if there is something to ask /api/beam.json for. */
+  beam: boolean;
   clients: number;
 }
 

@@ -1,4 +1,4 @@
-/** What is shown of counts: counts, or counts per second, per pulse, per event of a beam monitor; corrected for loss or not. */
+/** What is shown of counts: counts, or counts per second, per pulse, per µAh, per event of a beam monitor; corrected for loss or not. */
 
 import type { Head } from "./frame";
 import type { Per } from "./looked";
@@ -24,7 +24,7 @@ export function shownAs(head: Head, per: Per, corrected: boolean, live: number |
   return { ...shown, factor: shown.factor / live, name: `${shown.name}, corrected for loss` };
 }
 
-function divided({ seconds, pulses, monitors }: Head, per: Per): Shown {
+function divided({ seconds, pulses, charge_uah, monitors }: Head, per: Per): Shown {
   const counts: Shown = { factor: 1, name: "counts", short: "counts", unit: " counts", problem: "" };
   const by = (number: number, what: string, short: string, missing: string): Shown => {
     const shown = { factor: 1 / number, name: `counts per ${what}`, short: `per ${short}`, unit: ` /${short}`, problem: "" };
@@ -32,6 +32,9 @@ function divided({ seconds, pulses, monitors }: Head, per: Per): Shown {
   };
   if (per === "second") return by(seconds, "second", "s", "counts are shown: the window has no length yet");
   if (per === "pulse") return by(pulses, "pulse", "pulse", "counts are shown: there are no pulses in the window");
+  if (per === "charge") {
+    return by(charge_uah ?? 0, "µAh", "µAh", "counts are shown: no proton charge is known in the window");
+  }
   if (per.startsWith("monitor:")) {
     const name = per.slice("monitor:".length);
     const missing = `counts are shown: ${name} has no events in the window`;

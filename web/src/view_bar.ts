@@ -54,10 +54,13 @@ export class ViewBar {
     for (const id of ["per-choice", "corrected-choice", "reference-choice"]) element(id).hidden = hello?.content !== undefined;
     this.showWindow(looked.window);
     const names = Object.keys(frame?.head.monitors ?? {});
-    if (names.join("\n") !== this.names) {
-      this.names = names.join("\n");
+    const isCharged = frame?.head.charge_uah !== undefined;
+    const offered = [isCharged ? "µAh" : "", ...names].join("\n");
+    if (offered !== this.names) {
+      this.names = offered;
+      const charge = isCharged ? [option("charge", "per µAh", "Per proton charge that came in the window")] : [];
       const monitors = names.map((name) => option(`monitor:${name}`, `per count of ${name}`));
-      this.per.replaceChildren(option("counts", "counts"), option("second", "per second"), option("pulse", "per pulse"), ...monitors);
+      this.per.replaceChildren(option("counts", "counts"), option("second", "per second"), option("pulse", "per pulse"), ...charge, ...monitors);
     }
     setField(this.per, looked.per);
     const live = this.model.liveFraction();

@@ -4,6 +4,7 @@
 //! reader sees each counter as it is at some moment during its reading; the counts of a picture may
 //! therefore be some events apart from the total next to it, but nothing is lost and the next picture has it.
 
+use crate::beam::Charge;
 use crate::event_memory::EventMemory;
 use evforge_core::run_state::RunState;
 use evforge_picture::PictureSet;
@@ -44,6 +45,8 @@ pub(crate) struct Accumulator {
     /// The pixels of each part, from 0.
     parts: Vec<Range<usize>>,
     pulses: AtomicU64,
+    /// Proton charge; none before any was told.
+    charge: Mutex<Option<Charge>>,
     /// The newest events themselves.
     pub(crate) memory: Arc<EventMemory>,
     events: AtomicU64,
@@ -85,6 +88,7 @@ impl Accumulator {
             bins,
             parts,
             pulses: AtomicU64::new(0),
+            charge: Mutex::new(None),
             memory,
             events: AtomicU64::new(0),
             pictured: AtomicU64::new(0),
@@ -132,6 +136,17 @@ impl Accumulator {
     /// Counts pulses that began.
     pub(crate) fn count_pulses(&self, pulses: u64) {
         bump(&self.pulses, pulses);
+    }
+
+    /// Adds proton charge. It is known from then on, be it 0.
+    pub(crate) fn add_charge(&self, charge: Charge) {
+        let mut sum = self.charge.lock().unwrap_or_else(PoisonError::into_inner);
+        *sum = Some(sum.unwrap_or(0).wrapping_add(charge));
+    }
+
+    /// Proton charge since the start; none where none was told.
+    pub(crate) fn charge(&self) -> Option<Charge> {
+        *self.charge.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn pulses(&self) -> u64 {

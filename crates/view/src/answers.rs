@@ -57,6 +57,9 @@ json_object! {
         pub(crate) seconds: f64,
         /// Pulses in the window.
         pub(crate) pulses: u64,
+        /// Proton charge in the window in µAh; absent where none was told since the start.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub(crate) charge_uah: Option<f64>,
         /// Events in the slice, in the whole picture.
         pub(crate) events: u64,
         /// Events per pixel, row by row from the bottom: column x of row y is at y * nx + x.
@@ -82,6 +85,9 @@ json_object! {
         pub(crate) seconds: f64,
         /// Pulses in the window.
         pub(crate) pulses: u64,
+        /// Proton charge in the window in µAh; absent where none was told since the start.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub(crate) charge_uah: Option<f64>,
         /// Events per bin; bin i begins from_ns + i * bin_ns after the pulse.
         pub(crate) counts: Vec<u64>,
         /// The regions that were asked for.

@@ -47,9 +47,19 @@ pub(crate) fn spectrum_npy(frame: &LookFrame) -> Vec<u8> {
     npy([1 + frame.region_spectra.len(), frame.spectrum.len()], all)
 }
 
-/// A two-dimensional array of unsigned integers of 64 bits, in version 1.0 of NumPy's format.
-fn npy([rows, columns]: [usize; 2], counts: impl Iterator<Item = u64>) -> Vec<u8> {
-    let mut header = format!("{{'descr': '<u8', 'fortran_order': False, 'shape': ({rows}, {columns}), }}");
+/// A two-dimensional array of unsigned integers of 64 bits.
+fn npy(shape: [usize; 2], counts: impl Iterator<Item = u64>) -> Vec<u8> {
+    npy_of("<u8", shape, counts.map(u64::to_le_bytes))
+}
+
+/// A two-dimensional array of doubles for NumPy.
+pub(crate) fn npy_f8(shape: [usize; 2], values: impl Iterator<Item = f64>) -> Vec<u8> {
+    npy_of("<f8", shape, values.map(f64::to_le_bytes))
+}
+
+/// A two-dimensional array in version 1.0 of NumPy's format.
+fn npy_of(kind: &str, [rows, columns]: [usize; 2], values: impl Iterator<Item = [u8; 8]>) -> Vec<u8> {
+    let mut header = format!("{{'descr': '{kind}', 'fortran_order': False, 'shape': ({rows}, {columns}), }}");
     // The data begin at a multiple of 64, and the header ends with a new line.
     let length = (10 + header.len() + 1).next_multiple_of(64) - 10;
     while header.len() + 1 < length {
@@ -59,7 +69,7 @@ fn npy([rows, columns]: [usize; 2], counts: impl Iterator<Item = u64>) -> Vec<u8
     let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
     bytes.extend((header.len() as u16).to_le_bytes());
     bytes.extend(header.as_bytes());
-    counts.for_each(|count| bytes.extend(count.to_le_bytes()));
+    values.for_each(|value| bytes.extend(value));
     bytes
 }
 

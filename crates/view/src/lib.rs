@@ -29,6 +29,7 @@
 //! | the history of everything that is counted | `history/` |
 //! | what is looked at for a purpose, under a name | `views/`, [`ViewFile`] |
 //! | what must be seen from across the room | [`SignState`] |
+//! | values of logs, proton charge, spectra of beam monitors, what a run tells of itself | [`BeamTold`] |
 
 #![forbid(unsafe_code)]
 
@@ -36,6 +37,7 @@ mod accept;
 mod accumulator;
 mod advice;
 mod answers;
+mod beam;
 mod client;
 mod client_counts;
 mod client_looks;
@@ -71,6 +73,10 @@ pub mod spectrum;
 mod views;
 mod waiting;
 
+pub use beam::{
+    BeamState, BeamTold, MOST_RUNS, MOST_SPECTRA, MOST_SPECTRUM_BINS, MOST_VALUES, MonitorSpectrum,
+    MonitorSpectrumState, PulseState, Seen, ToldByRun, ValueState,
+};
 pub use client_counts::ClientCounts;
 pub use error::ViewError;
 pub use evforge_outputs::{HostAdvice, HostFinding, MonitorControl};

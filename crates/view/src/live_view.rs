@@ -1,5 +1,6 @@
 //! A live view: its server's life, and the handles to it.
 
+use crate::beam::BeamTold;
 use crate::client_counts::ClientCounts;
 use crate::error::ViewError;
 use crate::guard::Guard;
@@ -111,6 +112,11 @@ impl LiveView {
     /// What is shown.
     pub(crate) fn shared(&self) -> Arc<Shared> {
         Arc::clone(&lock(&self.now).shared)
+    }
+
+    /// Tells what is known besides the events, in the place of what was told before.
+    pub fn tell_beam(&self, told: BeamTold) {
+        self.shared().beam.tell(told);
     }
 
     /// Where the page is: `http://` and this. With port 0 in the options, the port that was taken.

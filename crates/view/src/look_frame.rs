@@ -59,6 +59,9 @@ json_object! {
         pub seconds: f64,
         /// Pulses in the window.
         pub pulses: u64,
+        /// Proton charge in the window in µAh; absent where none was told since the start.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub charge_uah: Option<f64>,
         /// Events in the slice, in the whole picture.
         pub events: u64,
         /// Events in the whole picture, whatever their time of flight.

@@ -77,6 +77,7 @@ fn image_counts(frame: LookFrame) -> ImageCounts {
         missed: head.missed,
         seconds: head.seconds,
         pulses: head.pulses,
+        charge_uah: head.charge_uah,
         events: head.events,
         counts: image.counts,
     }
@@ -99,6 +100,7 @@ fn spectrum_counts(frame: LookFrame) -> SpectrumCounts {
         missed: head.missed,
         seconds: head.seconds,
         pulses: head.pulses,
+        charge_uah: head.charge_uah,
         counts: spectrum,
         regions: head.regions.into_iter().zip(region_spectra).map(region).collect(),
     }

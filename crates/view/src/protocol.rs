@@ -25,6 +25,7 @@
 //! The paths, parameters and answers are declared in [`http_api`](crate::http_api), and described in `docs/http-api.md`, which is made of
 //! the declarations: comments of fields here are read there.
 
+use crate::beam::BeamState;
 use crate::json_object::json_object;
 use crate::looks::limits::{MOST_CORNERS, MOST_LOOKS, MOST_POINTS, MOST_REGIONS};
 use crate::spectrum::MOST_BINS;
@@ -307,6 +308,8 @@ json_object! {
         pub signs: Vec<SignState>,
         /// What `evforge doctor` finds at the host, while no packets come: what matters most comes first.
         pub advice: Vec<AdviceState>,
+        /// True if there is something in `known` of the state, which the page asks `/api/beam.json` for then.
+        pub beam: bool,
         /// Browsers watching now.
         pub clients: u64,
     }
@@ -381,6 +384,8 @@ json_object! {
         /// All streams together.
         #[serde(flatten)]
         pub now: Now,
+        /// What is known besides the events: values of logs, pulses and their charge, spectra of beam monitors, what runs tell of themselves.
+        pub known: BeamState,
         /// Each stream.
         pub streams: Vec<StreamState>,
         /// The browsers: watching, dropped, turned away, updates sent and skipped.

@@ -2,6 +2,7 @@
 
 use crate::accumulator::{Accumulator, InputState, ObservedState};
 use crate::advice::Advice;
+use crate::beam::{self, BeamBoard, Charge};
 use crate::client_counts::ClientCounters;
 use crate::error::ViewError;
 use crate::event_memory::EventMemory;
@@ -44,6 +45,7 @@ pub(crate) struct Shared {
     pub(crate) history: Mutex<History>,
     pub(crate) series: SeriesHistory,
     pub(crate) watch: Watch,
+    pub(crate) beam: BeamBoard,
     pub(crate) advice: Advice,
     /// Of all runs that are shown one after the other.
     pub(crate) clients: Arc<ClientCounters>,
@@ -80,6 +82,7 @@ impl Shared {
             history: Mutex::new(History::new(Instant::now())),
             series: SeriesHistory::new(started_ms),
             watch: Watch::new(&options.folders),
+            beam: BeamBoard::default(),
             advice: Advice::new(options.advice.clone()),
             clients,
             host: Host::default(),
@@ -153,6 +156,11 @@ impl Shared {
         self.streams().iter().map(|stream| stream.pulses()).sum()
     }
 
+    /// Proton charge since the start; none where none was told.
+    pub(crate) fn charge(&self) -> Option<Charge> {
+        self.streams().iter().filter_map(|stream| stream.charge()).reduce(Charge::wrapping_add)
+    }
+
     /// Events of each beam monitor since the start.
     pub(crate) fn monitor_events(&self) -> Vec<u64> {
         let streams = self.streams();
@@ -207,6 +215,7 @@ impl Shared {
             outputs,
             alarms: ledger::alarms(&states),
             memory_ms: streams.iter().filter_map(|stream| stream.memory.oldest_ms()).max(),
+            beam: beam::is_any(&self.beam, &streams),
             clients: self.clients.connected.load(Relaxed),
         }
     }
@@ -242,6 +251,7 @@ impl Shared {
             title: self.options.title.clone(),
             started_ms: self.started_ms,
             now: self.now(),
+            known: beam::known(&self.beam, &streams),
             streams: streams.iter().map(stream_state).collect(),
             browsers: self.clients.snapshot(),
         }

@@ -60,6 +60,13 @@ impl LiveSink {
         self.counts.replace(pixels, bins);
     }
 
+    /// Adds proton charge, in units of 1e-12 µAh, that came with what was taken before: windows can be told per charge then. It is
+    /// known from the first time on, be it 0.
+    pub fn add_charge(&mut self, charge: u128) {
+        self.counts.add_charge(charge);
+        self.memory.add_charge(charge);
+    }
+
     /// Says how many there are in all of what is counted elsewhere.
     pub fn set_events(&mut self, all: u64) {
         self.counts.count_events(all.saturating_sub(self.counts.events()));

@@ -26,12 +26,15 @@ pub(crate) struct ViewArguments {
     /// Topic of events (ev44, ev42); repeatable
     #[arg(long, value_name = "TOPIC", conflicts_with = "file")]
     pub(super) events: Vec<String>,
-    /// Topic of beam monitors (ev44, da00, hs01); repeatable
+    /// Topic of beam monitors (ev44, da00, hs00, hs01); repeatable
     #[arg(long, value_name = "TOPIC", conflicts_with = "file", help_heading = "Topics")]
     pub(super) monitors: Vec<String>,
-    /// Topic of values (f144, f142, pu00); repeatable
+    /// Topic of values (f144, f142, un00, tdct, pu00); repeatable
     #[arg(long, value_name = "TOPIC", conflicts_with = "file", help_heading = "Topics")]
     pub(super) logs: Vec<String>,
+    /// Topic of the ledger of a run: what it has sent, received and lost, as it says itself; repeatable
+    #[arg(long = "ledger", value_name = "TOPIC", conflicts_with = "file", help_heading = "Topics")]
+    pub(super) ledgers: Vec<String>,
     #[command(flatten)]
     pub(super) client: ClientArguments,
     #[command(flatten)]

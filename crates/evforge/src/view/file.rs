@@ -1,6 +1,7 @@
 //! A file on the page, while it grows and afterwards.
 
 use super::arguments::ViewArguments;
+use super::beam;
 use super::ending::Report;
 use super::page::{BATCH, Page, Shown, SourceState};
 use crate::CommandError;
@@ -51,14 +52,14 @@ pub(super) fn view_file(
                 std::thread::sleep(PAUSE);
             }
         }
-        page.tell(|| source_state(&follower, &state));
+        page.tell(|| source_state(&mut follower, &state));
     }
     let ended = match (&state, is_read) {
         (FileState::Complete, true) => "the file is complete",
         (FileState::Incomplete(_), true) => "no more of the file comes, and it is not whole",
         _ => "stopped on request",
     };
-    let last = page.end(source_state(&follower, &state), ended);
+    let last = page.end(source_state(&mut follower, &state), ended);
     while is_read && !arguments.until_end && !is_over(&page) {
         std::thread::sleep(PAUSE);
     }
@@ -115,7 +116,7 @@ fn stated_pulses(text: &str) -> Option<PulseTrain> {
     source.map(|source| source.train)
 }
 
-fn source_state(follower: &EventFollower, state: &FileState) -> SourceState {
+fn source_state(follower: &mut EventFollower, state: &FileState) -> SourceState {
     let counters = follower.counters();
     let mut faults = follower.faults();
     if let FileState::Incomplete(why) = state {
@@ -128,5 +129,6 @@ fn source_state(follower: &EventFollower, state: &FileState) -> SourceState {
         refused: None,
         faults,
         alarms: Vec::new(),
+        beam: Some(beam::of_file(follower.logs())),
     }
 }

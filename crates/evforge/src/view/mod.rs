@@ -2,6 +2,7 @@
 //! `evforge_kafka::events`.
 
 mod arguments;
+mod beam;
 mod ending;
 mod file;
 mod page;

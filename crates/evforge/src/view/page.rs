@@ -16,7 +16,7 @@ use evforge_core::pulse::PulseTrain;
 use evforge_core::pulsed::{CalendarRule, PulseStage, PulseStageSettings};
 use evforge_core::run_state::{InputFault, OutputCounters, OutputState, RunState};
 use evforge_log::group;
-use evforge_view::{LiveSink, LiveView, ViewFile, ViewOptions};
+use evforge_view::{BeamTold, LiveSink, LiveView, ViewFile, ViewOptions};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -47,6 +47,8 @@ pub(super) struct SourceState {
     pub(super) faults: Vec<String>,
     /// What is wrong at this moment, in sentences.
     pub(super) alarms: Vec<String>,
+    /// What is known besides the events, if there can be anything.
+    pub(super) beam: Option<BeamTold>,
 }
 
 /// The page.
@@ -122,6 +124,13 @@ impl Page {
         });
     }
 
+    /// Adds proton charge that came with the events before, in units of 1e-12 µAh; none where nobody tells any.
+    pub(super) fn add_charge(&mut self, charge: Option<u128>) {
+        if let Some(charge) = charge {
+            self.sink.add_charge(charge);
+        }
+    }
+
     /// Shows what has been taken, and tells page and terminal how far it is, if it is time to. To be called often, also while nothing
     /// comes.
     pub(super) fn tell(&mut self, source: impl FnOnce() -> SourceState) {
@@ -131,6 +140,8 @@ impl Page {
             return;
         }
         self.shown = Some(Instant::now());
+        // What came is seen soon, and what comes later belongs to a later window. Pictures do not fail.
+        let _ = self.sink.poll();
         let source = source();
         let came = source.came;
         let state = self.state(source, None);
@@ -149,6 +160,9 @@ impl Page {
     }
 
     fn state(&mut self, source: SourceState, ended: Option<&str>) -> RunState {
+        if let Some(beam) = source.beam {
+            self.view.tell_beam(beam);
+        }
         let (packets, _, events) = source.came;
         let now = self.started.elapsed();
         let feed = self.watch.observe(now, packets, events, source.refused);

@@ -1,6 +1,7 @@
 //! Topics on the page.
 
 use super::arguments::ViewArguments;
+use super::beam;
 use super::ending::Report;
 use super::page::{BATCH, Page, Shown, SourceState};
 use crate::CommandError;
@@ -54,6 +55,7 @@ pub(super) fn view_topics(
     let shown = Shown { title: config.name.clone(), geometry, monitors, train };
     let notes = vec![input.clone(), format!("pulses {of_pulses}: the spectrum is one period long")];
     let mut page = Page::start(arguments, shown, Some(config), notes)?;
+    let mut spectra = beam::Spectra::default();
     let deadline = arguments.ends_after.map(|time| time.to_std());
     let mut batch = EventBatch::new(BATCH);
     let (mut heard, mut is_at_the_end) = (Instant::now(), false);
@@ -70,14 +72,16 @@ pub(super) fn view_topics(
             Went::Idle => {}
             Went::ToTheEnd => is_at_the_end = true,
         }
+        page.add_charge(source.notes_mut().take_charge());
         source.ask_lag();
-        page.tell(|| source_state(&source, heard));
+        page.tell(|| source_state(&mut source, &mut spectra, heard));
     }
     let ended = if is_at_the_end { "all messages that were there" } else { "stopped on request" };
-    let last = page.end(source_state(&source, Instant::now()), ended);
+    let last = page.end(source_state(&mut source, &mut spectra, Instant::now()), ended);
     let mut more = Map::new();
     more.insert("refused".to_owned(), refused_json(source.refused()));
     more.insert("values".to_owned(), json!(source.notes()));
+    more.insert("told_by_runs".to_owned(), beam::runs_json(source.notes()));
     // As of a live run: one to which nothing came is of no use, one without an event may be.
     let is_to_the_end = is_at_the_end || source.counters().messages_read == 0;
     let report = Report { input, state: last, more, is_to_the_end };
@@ -100,6 +104,7 @@ fn topics(arguments: &ViewArguments) -> Vec<TopicUse> {
     let mut all = of(&arguments.events, TopicRole::Events);
     all.extend(of(&arguments.monitors, TopicRole::Monitors));
     all.extend(of(&arguments.logs, TopicRole::Logs));
+    all.extend(of(&arguments.ledgers, TopicRole::Ledgers));
     // A topic that is named twice is read once.
     let mut names = std::collections::BTreeSet::new();
     all.retain(|topic| names.insert(topic.name.clone()));
@@ -119,9 +124,9 @@ fn all_monitors(first_pixel: u32) -> BeamMonitorPlan {
     }
 }
 
-fn source_state(source: &EventTopics, heard: Instant) -> SourceState {
+fn source_state(source: &mut EventTopics, spectra: &mut beam::Spectra, heard: Instant) -> SourceState {
     let counters = source.counters();
-    let is_of_use = counters.messages_of_events + counters.messages_noted > 0;
+    let is_of_use = counters.messages_of_events + counters.messages_noted + counters.messages_of_ledgers > 0;
     let refused = source.first_refused().filter(|_| !is_of_use).map(str::to_owned);
     let faults = source.first_refused().map(|first| {
         format!("{} messages were refused, the first one because: {first}", counters.messages_refused)
@@ -129,12 +134,16 @@ fn source_state(source: &EventTopics, heard: Instant) -> SourceState {
     // Of several complaints the latest says most.
     let complaints = if heard.elapsed() >= QUIET { source.complaints() } else { Vec::new() };
     let complaint = complaints.iter().rfind(|complaint| !complaint.broker.is_empty());
+    let left_out = counters.messages_of_too_many_names + counters.spectra_left_out;
+    let told = beam::told(source.notes_mut(), spectra, left_out);
+    let waiting = complaint.map(|complaint| format!("waiting: {}", complaint.sentence()));
     SourceState {
         counters: CounterSnapshot::of(&counters).and(source.refused()),
         sources: source.sources(),
         came: (counters.messages_read, counters.bytes, counters.events_shown),
         refused,
         faults: faults.into_iter().collect(),
-        alarms: complaint.map(|complaint| format!("waiting: {}", complaint.sentence())).into_iter().collect(),
+        alarms: waiting.into_iter().chain(beam::alarms(source.notes())).collect(),
+        beam: Some(told),
     }
 }

@@ -11,3 +11,4 @@ mod measured;
 mod packets;
 mod train_summaries;
 mod view;
+mod view_values;

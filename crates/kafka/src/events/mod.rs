@@ -4,8 +4,9 @@
 //! | messages | what is made of them |
 //! |---|---|
 //! | ev44, ev42 | events, each with its pulse; the same number and the same bytes twice is one message |
-//! | da00, hs00, hs01 | the sum of the signal, under the name of the source ([`SourceNotes`]) |
-//! | f142, f144, pu00 | the newest value ([`SourceNotes`]); pu00 share the numbers of the events |
+//! | da00, hs00, hs01 | the spectrum and its sum, under the name of the source ([`SourceNotes`]) |
+//! | f142, f144, un00, tdct, pu00 | the newest value ([`SourceNotes`]); pu00 share the numbers of the events |
+//! | da00 of a topic of ledgers | what a run tells of itself ([`SourceNotes`]) |
 //! | others, and what cannot be read | counted by reason |
 
 mod counters;
@@ -16,7 +17,7 @@ mod topic;
 
 pub use counters::EventTopicCounters;
 pub use monitors::MonitorPixels;
-pub use notes::{Note, SourceNotes};
+pub use notes::{Note, NoteKind, PulseNote, RunNote, RunRow, SourceNotes, SpectrumNote, Spread};
 pub use topic::{TopicRole, TopicUse};
 
 use crate::client::{ClientError, ClientSettings, Complaint};
@@ -25,8 +26,9 @@ use evforge_core::batch_filler::BatchFiller;
 use evforge_core::event::{Event, PixelId};
 use evforge_core::ledger::SourceLedger;
 use evforge_messages::{Message, RefusedCounters};
+use notes::{NotNoted, Noted};
 use sources::Sources;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// How often it is asked how far the topics are, and how long an answer may take.
 const LAG_EVERY: Duration = Duration::from_secs(3);
@@ -170,8 +172,18 @@ impl EventTopics {
                 self.add((pulse, 0..events.events()), &rule, pixel, flight, filler);
                 self.counters.messages_of_events += 1;
             }
-            _ if self.notes.take(&message) => self.counters.messages_noted += 1,
-            _ => self.counters.messages_of_other_schemas += 1,
+            _ => {
+                let counters = &mut self.counters;
+                *match self.notes.take(topic.1, &message, now_ns()) {
+                    Ok(Noted::Value) => &mut counters.messages_noted,
+                    Ok(Noted::Ledger) => &mut counters.messages_of_ledgers,
+                    Err(NotNoted::TooManyNames) => &mut counters.messages_of_too_many_names,
+                    Err(NotNoted::NameTooLong) => &mut counters.messages_with_long_names,
+                    Err(NotNoted::NoNumber) => &mut counters.messages_without_numbers,
+                    Err(NotNoted::OutOfTime) => &mut counters.messages_of_the_future,
+                    Err(NotNoted::OtherSchema) => &mut counters.messages_of_other_schemas,
+                } += 1;
+            }
         }
     }
 
@@ -223,6 +235,8 @@ impl EventTopics {
     /// What was counted.
     pub fn counters(&self) -> EventTopicCounters {
         EventTopicCounters {
+            charges_refused: self.notes.charges_refused(),
+            spectra_left_out: self.notes.spectra_left_out(),
             messages_lost: self.sources.missing(),
             messages_of_untold_sources: self.sources.untold(),
             ..self.counters
@@ -249,11 +263,24 @@ impl EventTopics {
         &self.notes
     }
 
+    /// The same, to take what came since it was last asked.
+    pub fn notes_mut(&mut self) -> &mut SourceNotes {
+        &mut self.notes
+    }
+
     /// What the client has complained about: why nothing comes.
     pub fn complaints(&self) -> Vec<Complaint> {
         self.topics.iter().flat_map(|topic| topic.reader.complaints()).collect()
     }
 }
 
+/// Nanoseconds since 1970.
+fn now_ns() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod test_support;
 #[cfg(test)]
 mod tests;

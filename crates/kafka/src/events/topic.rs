@@ -9,6 +9,8 @@ pub enum TopicRole {
     Monitors,
     /// Values of logs.
     Logs,
+    /// Ledgers of runs: what they tell of themselves.
+    Ledgers,
 }
 
 /// A topic to read.

@@ -85,7 +85,7 @@ impl EventArrays {
 }
 
 /// Nanoseconds of the unit of a dataset.
-fn unit(dataset: &Dataset) -> hdf5_metno::Result<f64> {
+pub(super) fn unit(dataset: &Dataset) -> hdf5_metno::Result<f64> {
     let text = text_attribute(dataset, "units").unwrap_or_default();
     match text.as_str() {
         "ns" | "nanosecond" | "nanoseconds" => Ok(1.0),
@@ -96,14 +96,12 @@ fn unit(dataset: &Dataset) -> hdf5_metno::Result<f64> {
     }
 }
 
-/// The time that pulses count from.
-fn nanoseconds(text: &str) -> hdf5_metno::Result<i64> {
+/// The time that pulses, or values of a log, count from.
+pub(super) fn nanoseconds(text: &str) -> hdf5_metno::Result<i64> {
     // Files without a zone are meant in UTC.
     let parsed = text.parse::<Timestamp>().or_else(|_| format!("{text}Z").parse::<Timestamp>());
-    let time = parsed
-        .map_err(|error| hdf5_metno::Error::from(format!("the time `{text}` of event_time_zero: {error}")))?;
-    i64::try_from(time.as_nanosecond())
-        .map_err(|_| format!("the time `{text}` of event_time_zero is out of range").into())
+    let time = parsed.map_err(|error| hdf5_metno::Error::from(format!("the time `{text}`: {error}")))?;
+    i64::try_from(time.as_nanosecond()).map_err(|_| format!("the time `{text}` is out of range").into())
 }
 
 /// Values of a dataset in units of this size, as whole numbers.

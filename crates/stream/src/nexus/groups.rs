@@ -10,6 +10,9 @@ pub(super) const DETECTOR: &str = "NXdetector";
 /// The class of beam monitors.
 pub(super) const MONITOR: &str = "NXmonitor";
 
+/// The class of values over time.
+pub(super) const LOG: &str = "NXlog";
+
 /// How deep groups are looked into, how many are found, and how many are looked at: links of a file may lead in circles.
 const DEEPEST: usize = 8;
 const MOST_FOUND: usize = 10_000;

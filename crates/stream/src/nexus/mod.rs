@@ -232,8 +232,8 @@ pub use counters::NexusCounters;
 pub use error::{NexusError, saying};
 pub use event_reader::{EventReader, ReadPulse};
 pub use follow::{
-    DetectorIds, EventFollower, FileContent, FileState, FollowCounters, GroupContent, MonitorIds, PixelRule,
-    Placed, place_pixels,
+    DetectorIds, EventFollower, FileContent, FileLog, FileState, FollowCounters, GroupContent, MonitorIds,
+    PixelRule, Placed, place_pixels,
 };
 pub use layout::{EventGroupName, event_group_names, static_bytes_at_most, write_static_part};
 pub use lock::{Lock, identity};

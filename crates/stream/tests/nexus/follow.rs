@@ -241,3 +241,45 @@ proptest! {
         prop_assert_eq!(counters.pulses_read, pulses as u64);
     }
 }
+
+#[test]
+fn logs_have_their_newest_value_and_what_is_none_is_left_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("logs.nxs");
+    {
+        let file = File::create(&path).unwrap();
+        let entry = group(&file, "entry", "NXentry");
+        let detector = group(&entry, "det", "NXdetector");
+        drop(events(&detector, (&[1_i32], &[1_i32]), "ns", (&[EPOCH as i64], &[0_i64])));
+        let log = group(&entry, "temperature", "NXlog");
+        array(&log, "value", &[4.0, 9.5, 3.0, f64::NAN], &[("units", "K")]);
+        array(&log, "time", &[0.0, 0.5, 1.5, 2.5], &[("units", "s"), ("start", "2020-09-13T12:26:40Z")]);
+        let turns = group(&entry, "turns", "NXlog");
+        array(&turns, "value", &[1_i32, 2], &[]);
+        let empty = group(&entry, "empty", "NXlog");
+        array::<f64>(&empty, "value", &[], &[]);
+        let flat = group(&entry, "flat", "NXlog");
+        flat.new_dataset::<f64>().shape((2, 2)).create("value").unwrap();
+        group(&group(&entry, "ledger", "NXcollection"), "packets_lost", "NXlog");
+        for number in 0..300 {
+            let more = group(&entry, &format!("z {number}"), "NXlog");
+            array(&more, "value", &[number], &[]);
+        }
+    }
+    let mut follower = EventFollower::open(&path).unwrap();
+    let (logs, left_out) = follower.logs();
+    let log = |name: &str| logs.iter().find(|log| log.name == name);
+    let hot = log("temperature").unwrap();
+    assert_eq!((hot.value, hot.unit.as_str(), hot.values), (3.0, "K", 4));
+    assert_eq!(hot.seen, Some((3.0, 9.5, 16.5, 3)));
+    // Time belongs to the newest row, be its value a number or not.
+    assert_eq!(hot.time_ns, Some(EPOCH as i64 + 2_500_000_000));
+    let turns = log("turns").unwrap();
+    assert_eq!((turns.value, turns.unit.as_str(), turns.time_ns), (2.0, "", None));
+    assert!(log("flat").is_none() && log("empty").is_none() && left_out > 0 && logs.len() <= 256);
+    assert_eq!(
+        follower.logs().0.iter().find(|log| log.name == "temperature").unwrap().seen,
+        None,
+        "it is told once"
+    );
+}

@@ -1,5 +1,6 @@
 //! A piece of a stream of events.
 
+use crate::beam::Charge;
 use evforge_core::event::PixelId;
 
 /// The time of flight of an event that has none: it is before its pulse, or has no pulse.
@@ -14,6 +15,8 @@ pub(crate) struct Chunk {
     pub(crate) opened_ms: u64,
     /// Pulses that began in it, with and without events.
     pub(crate) pulses: u64,
+    /// Proton charge that was told in it.
+    pub(crate) charge: Charge,
     pub(crate) pixels: Vec<PixelId>,
     /// Nanoseconds since the pulse; negative where that is not known.
     pub(crate) flights_ns: Vec<i32>,
@@ -27,9 +30,9 @@ impl Chunk {
         self.pixels.len()
     }
 
-    /// True if there is nothing to tell: neither events nor pulses.
+    /// True if there is nothing to tell: neither events nor pulses nor charge.
     pub(crate) fn is_empty(&self) -> bool {
-        self.pixels.is_empty() && self.pulses == 0
+        self.pixels.is_empty() && self.pulses == 0 && self.charge == 0
     }
 
     /// The marks of event `at`.

@@ -2,6 +2,7 @@
 
 use super::chunk::{Chunk, NO_FLIGHT};
 use super::memory::EventMemory;
+use crate::beam::Charge;
 use crate::lock::unix_ms;
 use evforge_core::pulsed::{PulseOrigin, PulsedBatch};
 use std::sync::Arc;
@@ -30,10 +31,7 @@ impl ChunkWriter {
         if batch.is_empty() && batch.pulses_begun() == 0 {
             return;
         }
-        if self.open.is_empty() {
-            self.open.opened_ms = unix_ms();
-            self.opened = Instant::now();
-        }
+        self.open_now();
         let chunk = &mut self.open;
         // Marks begin with the first batch that has some: no event before it was vetoed.
         if !batch.marks().is_empty() {
@@ -58,6 +56,21 @@ impl ChunkWriter {
             self.close();
         } else {
             self.close_if_old();
+        }
+    }
+
+    /// Adds proton charge.
+    pub(crate) fn add_charge(&mut self, charge: Charge) {
+        self.open_now();
+        self.open.charge = self.open.charge.wrapping_add(charge);
+        self.close_if_old();
+    }
+
+    /// A chunk is open from when something comes into it.
+    fn open_now(&mut self) {
+        if self.open.is_empty() {
+            self.open.opened_ms = unix_ms();
+            self.opened = Instant::now();
         }
     }
 

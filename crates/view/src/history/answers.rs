@@ -48,7 +48,7 @@ json_object! {
         pub(crate) unit: String,
         /// "rate" (how fast a counter grows) or "gauge" (what there is).
         pub(crate) kind: &'static str,
-        /// What it belongs to: "run", "source", "output", "thread".
+        /// What it belongs to: "run", "source", "output", "thread"; "value" for those of logs.
         pub(crate) group: String,
         /// One sentence for people.
         pub(crate) help: String,

@@ -25,6 +25,16 @@ pub(super) const LIVE_FRACTION: Metric = Metric {
     help: "The share of the packets of that second that arrived: received / (received + lost). Absent without packets or numbers.",
 };
 
+/// A value that is known besides the events.
+pub(super) const VALUE: Metric = Metric {
+    group: "view",
+    name: "value",
+    unit: None,
+    kind: Kind::Gauge,
+    labels: &["value"],
+    help: "A value that came with the events: the newest of a log, or how fast a sum grows.",
+};
+
 /// All series of a run, and the clock by which they are kept: that of the system when the view was started, and the time since.
 #[derive(Debug)]
 pub(crate) struct SeriesHistory {

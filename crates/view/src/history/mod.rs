@@ -18,6 +18,7 @@
 //! | which step fits a question | `selection.rs` |
 //! | what a reading is called as a series, and which are kept | `naming.rs` |
 //! | what is kept of a run | `kept.rs` |
+//! | values of logs | `values.rs` |
 //! | from counters to rates | `recorder.rs`; once a second, in a thread of its own: `task.rs` |
 //! | questions over HTTP | `asked.rs`, `answers.rs`, `handlers.rs` |
 
@@ -34,9 +35,11 @@ mod selection;
 mod series;
 mod store;
 pub(crate) mod task;
+mod values;
 
 pub(crate) use answers::{HistoryAnswer, KeptState, SeriesList, SeriesPoint, SeriesPoints, SeriesState};
 pub(crate) use kept::SeriesHistory;
 pub use rate::RatePoint;
 pub(crate) use rate::{History, Totals};
 pub(crate) use store::MOST_BYTES;
+pub(crate) use values::{ValuePoint, value_id};

@@ -47,6 +47,8 @@ pub(super) struct Recorder {
     before: HashMap<usize, HashMap<String, Before>>,
     told: HashMap<usize, Told>,
     left_out: HashMap<usize, usize>,
+    /// Values that there was no room for.
+    pub(super) values_left_out: usize,
 }
 
 impl Recorder {
@@ -130,12 +132,12 @@ impl Recorder {
 
     /// Series that there was no room for, of what was told last.
     pub(super) fn left_out(&self) -> usize {
-        self.left_out.values().sum()
+        self.left_out.values().sum::<usize>() + self.values_left_out
     }
 }
 
 /// The seconds that a value stands for which is the first one after that of second `since`.
-fn seconds_since(since: Option<u64>, second: u64) -> std::ops::RangeInclusive<u64> {
+pub(super) fn seconds_since(since: Option<u64>, second: u64) -> std::ops::RangeInclusive<u64> {
     let first = since.map_or(second, |since| since + 1).min(second);
     if second - first < LONGEST_STEP { first..=second } else { second..=second }
 }

@@ -10,7 +10,11 @@ pub(super) const MOST: usize = 1200;
 pub(crate) const MOST_BYTES: usize = 64_000_000;
 /// Most of them that are of sources of packets: a detector may have hundreds, and the others matter more.
 const MOST_OF_SOURCES: usize = 800;
-/// Most series of which several values a second are taken.
+/// The group of values of logs.
+pub(super) const VALUES: &str = "value";
+/// Most of them that are values of logs.
+pub(super) const MOST_OF_VALUES: usize = 256;
+/// Most of the others of which several values a second are taken.
 const MOST_WITH_SPREAD: usize = 16;
 
 /// The series, by what they are called: name and labels.
@@ -19,6 +23,7 @@ pub(super) struct Store {
     places: HashMap<String, usize>,
     series: Vec<Series>,
     of_sources: usize,
+    of_values: usize,
     with_spread: usize,
     /// The first and the newest second, since the Unix epoch.
     pub(super) span: Option<(u64, u64)>,
@@ -42,16 +47,27 @@ impl Store {
         if let Some(&place) = self.places.get(id) {
             return Some(place);
         }
-        if self.series.len() >= MOST || (spread && self.with_spread >= MOST_WITH_SPREAD) {
+        // A value takes more memory than the others, and the place of two.
+        if self.series.len() + self.of_values >= MOST {
             return None;
         }
         let about = about();
+        let is_value = about.group == VALUES;
+        let is_beyond = if is_value {
+            self.of_values >= MOST_OF_VALUES || self.series.len() + self.of_values + 2 > MOST
+        } else {
+            spread && self.with_spread >= MOST_WITH_SPREAD
+        };
+        if is_beyond {
+            return None;
+        }
         let is_of_source = about.group == "source";
         if is_of_source && self.of_sources >= MOST_OF_SOURCES {
             return None;
         }
         self.of_sources += usize::from(is_of_source);
-        self.with_spread += usize::from(spread);
+        self.of_values += usize::from(is_value);
+        self.with_spread += usize::from(spread && !is_value);
         self.places.insert(id.to_owned(), self.series.len());
         self.series.push(Series::new(about, spread));
         Some(self.series.len() - 1)

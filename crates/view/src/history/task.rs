@@ -89,14 +89,16 @@ fn take(shared: &Shared, before: u64, second: u64, events: Option<Point>) {
             Some(Readings { origin: place + 1, stream: stream.stream.clone(), at: state.at, readings })
         })
         .collect();
+    let is_running = streams.iter().any(|stream| stream.input() == InputState::Running);
+    let values = shared.beam.points(Instant::now(), is_running);
     let mut recorder = lock(&shared.series.recorder);
     // After the end there is no rate of events, as there are no states any more.
-    if let Some(point) = events.filter(|_| streams.iter().any(|stream| stream.input() == InputState::Running))
-    {
+    if let Some(point) = events.filter(|_| is_running) {
         let reading = Reading::of(&VIEW_EVENTS, &[], Value::Whole(0));
         recorder.take_own(second, before, &reading, point);
     }
     recorder.take(second, &host);
+    recorder.take_values(second, before, &values);
     for readings in &of_streams {
         recorder.take(second, readings);
         recorder.take_live_fraction(

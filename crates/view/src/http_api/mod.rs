@@ -10,6 +10,7 @@
 //! | the document for people | `document.rs` |
 //! | the document for programs | `openapi.rs` |
 
+mod beam_routes;
 mod control_routes;
 mod document;
 mod look_routes;

@@ -1,6 +1,7 @@
 //! The JSON objects that answers are made of.
 
 use crate::answers::{Health, ImageCounts, PictureSum, RegionCounts, SpectrumCounts};
+use crate::beam::{BeamState, MonitorSpectrum, MonitorSpectrumState, PulseState, ToldByRun, ValueState};
 use crate::client_counts::ClientCounts;
 use crate::control::answers::{
     ChangeOutcome, ChangeState, ChangesAnswer, ConfigurationAnswer, ConfiguredState, CounterState,
@@ -61,6 +62,12 @@ pub(super) const OBJECTS: &[Object] = &[
     of::<BeamMonitorState>(),
     of::<OutputView>(),
     of::<ClientCounts>(),
+    of::<BeamState>(),
+    of::<ValueState>(),
+    of::<PulseState>(),
+    of::<MonitorSpectrumState>(),
+    of::<MonitorSpectrum>(),
+    of::<ToldByRun>(),
     of::<PictureSum>(),
     of::<PictureState>(),
     of::<ViewState>(),

@@ -45,7 +45,12 @@ const NO_SERIES: Answer = Answer::words(404, "there is no such series, or severa
 
 /// Every path, in the order of the document.
 pub(super) fn routes() -> impl Iterator<Item = &'static Route> {
-    SHOWN.iter().chain(super::look_routes::LOOKS).chain(super::control_routes::CONTROL).chain(PAGE)
+    SHOWN
+        .iter()
+        .chain(super::look_routes::LOOKS)
+        .chain(super::beam_routes::BEAM)
+        .chain(super::control_routes::CONTROL)
+        .chain(PAGE)
 }
 
 const SHOWN: &[Route] = &[

@@ -2,6 +2,7 @@
 
 use super::look::{ByVeto, Selection, Window};
 use super::pictured::Pictured;
+use crate::beam::Charge;
 use crate::event_memory::{Chunk, EventMemory, Position};
 use evforge_picture::NOWHERE;
 use std::collections::VecDeque;
@@ -29,6 +30,8 @@ pub(crate) struct Counts {
     /// Events in the picture, whatever their time of flight.
     pub(crate) all: u64,
     pub(crate) pulses: u64,
+    /// Proton charge.
+    pub(crate) charge: Charge,
     /// Events of each beam monitor.
     pub(crate) monitors: Vec<u64>,
     pub(crate) regions: Vec<RegionCount>,
@@ -226,6 +229,8 @@ impl Cut {
         let counts = &mut self.counts;
         let pulses = if turn == Turn::Comes { chunk.pulses } else { chunk.pulses.wrapping_neg() };
         counts.pulses = counts.pulses.wrapping_add(pulses);
+        let charge = if turn == Turn::Comes { chunk.charge } else { chunk.charge.wrapping_neg() };
+        counts.charge = counts.charge.wrapping_add(charge);
         for (at, (&pixel, &flight)) in chunk.pixels.iter().zip(&chunk.flights_ns).enumerate() {
             if self.vetoed != ByVeto::All && !self.vetoed.has(chunk.marks_of(at)) {
                 continue;

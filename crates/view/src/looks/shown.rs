@@ -4,6 +4,7 @@ use super::board::{Key, Wanted};
 use super::cut::{Cut, RegionCount, image_is_of_everything};
 use super::look::{Look, Selection};
 use super::pictured::Pictured;
+use crate::beam::{Charge, microampere_hours};
 use crate::look_frame::{HeadRegion, LookFrame, LookHead};
 use crate::shared::Shared;
 use bytes::Bytes;
@@ -37,6 +38,7 @@ struct Origin {
     replaced: u64,
     cut: u64,
     missed: u64,
+    charge: Option<Charge>,
 }
 
 /// What is the same for all looks of a pass.
@@ -44,6 +46,7 @@ struct Origin {
 pub(crate) struct Moment {
     events: u64,
     replaced: u64,
+    charge: Option<Charge>,
     now_ms: u64,
     /// Images of all events, by picture.
     images: HashMap<usize, Arc<Image>>,
@@ -55,6 +58,7 @@ impl Moment {
         Self {
             events: shared.events(),
             replaced: shared.replaced(),
+            charge: shared.charge(),
             now_ms: shared.clock_ms(),
             images: HashMap::new(),
         }
@@ -112,6 +116,7 @@ impl Studio {
                 replaced: moment.replaced,
                 cut: cut.map_or(0, |cut| cut.version),
                 missed: cut.map_or(0, |cut| cut.counts.missed),
+                charge: moment.charge,
             };
             let (made_from, shown) = self.shown.entry(Arc::clone(key)).or_default();
             if shown.number == 0 || *made_from != origin {
@@ -169,6 +174,7 @@ fn frame_of(shared: &Shared, look: &Look, cut: Option<&Cut>, moment: &mut Moment
         missed: cut.map_or(0, |cut| cut.counts.missed),
         seconds: moment.now_ms.saturating_sub(since_ms) as f64 / 1e3,
         pulses: cut.map_or_else(|| shared.pulses(), |cut| cut.counts.pulses),
+        charge_uah: moment.charge.map(|all| microampere_hours(cut.map_or(all, |cut| cut.counts.charge))),
         events,
         all,
         monitors,

@@ -12,6 +12,9 @@ use evforge_core::sequence::SequenceTracker;
 use evforge_testkit::http_document::{Documented, Path as Asked};
 use evforge_testkit::skip;
 use evforge_view::{
+    BeamState, BeamTold, MonitorSpectrum, MonitorSpectrumState, PulseState, ToldByRun, ValueState,
+};
+use evforge_view::{
     HostAdvice, HostFinding, LiveSink, LiveView, MonitorControl, ShownContent, ViewOptions, http_api,
 };
 use serde_json::{Value, json};
@@ -109,6 +112,8 @@ fn full(must_stay_on: bool) -> (LiveView, LiveSink) {
         ..options(3, 2)
     });
     feed(&mut sink, &[(50_000, 1), (250_000, 6), (250_000, 8)]);
+    sink.add_charge(2_500_000_000_000);
+    view.tell_beam(known());
     let mut sequence = SequenceTracker::new(32);
     for number in [1, 2, 5] {
         sequence.observe(number);
@@ -129,6 +134,38 @@ fn full(must_stay_on: bool) -> (LiveView, LiveSink) {
     }];
     sink.observe(&Arc::new(run)).unwrap();
     (view, sink)
+}
+
+/// Everything that can be known besides the events: a spectrum that can be shown, then one that cannot.
+fn known() -> BeamTold {
+    let time_ms = Some(1);
+    let value = ValueState {
+        name: "chopper".into(),
+        kind: "rate",
+        value: Some(14.0),
+        time_ms,
+        stamps_ms: vec![1.5],
+        ..ValueState::default()
+    };
+    let state = BeamState {
+        values: vec![value],
+        pulses: vec![PulseState { time_ms, ..PulseState::default() }],
+        runs: vec![ToldByRun { time_ms, ..ToldByRun::default() }],
+        ..BeamState::default()
+    };
+    let spectrum = |name: &str, problem: Option<&str>| {
+        let problem = problem.map(str::to_owned);
+        let state = MonitorSpectrumState {
+            name: name.into(),
+            bins: 2,
+            time_ms,
+            problem,
+            ..MonitorSpectrumState::default()
+        };
+        Arc::new(MonitorSpectrum { state, edges: vec![0.0, 1.0, 2.0], counts: vec![3.0, 4.5] })
+    };
+    let spectra = vec![spectrum("told", None), spectrum("flat", Some("it has 2 dimensions"))];
+    BeamTold { state, seen: vec![None], spectra }
 }
 
 evforge_core::counters! {
@@ -191,6 +228,12 @@ fn provoke(path: &Asked, status: u16, content_type: &str) -> Option<crate::commo
             sent(&poor(true), &target, "")
         }
         (name, 409) if name.starts_with("/api/control/") => sent(&poor(false), &target, ""),
+        (name, 404) if name.starts_with("/api/monitor-spectrum") => {
+            sent(&full(false).0, &format!("{name}?name=none"), "")
+        }
+        (name, 409) if name.starts_with("/api/monitor-spectrum") => {
+            sent(&full(false).0, &format!("{name}?name=flat"), "")
+        }
         (name, 404) if is_of_look(name) => {
             let wanted =
                 if name == "/api/look.bin" { "look=%7B%22picture%22%3A%22zx%22%7D" } else { "picture=zx" };
@@ -283,6 +326,7 @@ fn answers_have_exactly_the_documented_fields() {
     let mut seen = BTreeSet::new();
     // Twice, as some fields are absent without a run, and some with one.
     let (bare, _other) = start(ViewOptions { advice: Some(Arc::new(Doctor)), ..options(2, 2) });
+    bare.tell_beam(known());
     for path in &documented.paths {
         let Some(object) = &path.object else { continue };
         let own = r#"{"changes": [{"key": "x.threshold", "value": 3}]}"#;

@@ -1,5 +1,6 @@
 //! The page as browsers and scripts find it.
 
+mod beam;
 #[path = "../common/mod.rs"]
 mod common;
 mod connections;

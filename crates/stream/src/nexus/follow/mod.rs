@@ -10,10 +10,12 @@
 mod content;
 mod counters;
 mod group;
+mod logs;
 mod pixels;
 
 pub use content::{DetectorIds, FileContent, GroupContent, MonitorIds};
 pub use counters::FollowCounters;
+pub use logs::FileLog;
 pub use pixels::{PixelRule, Placed, place_pixels};
 
 use std::os::unix::fs::FileExt;
@@ -31,6 +33,7 @@ use crate::storage::superblock::{SUPERBLOCK_LENGTH, Superblock};
 use crate::storage::text::read_text;
 use content::OWN_WRITER;
 use group::FollowedGroup;
+use logs::FollowedLog;
 
 /// Groups of events that are read at once.
 const MOST_GROUPS: usize = 4096;
@@ -55,6 +58,9 @@ pub struct EventFollower {
     file: hdf5_metno::File,
     groups: Vec<FollowedGroup>,
     content: FileContent,
+    logs: Vec<FollowedLog>,
+    /// Logs that are not read because there are too many, at least.
+    logs_left_out: usize,
     state: FileState,
     /// True if its writer holds a lock as long as it lives.
     has_lock: bool,
@@ -108,6 +114,8 @@ impl EventFollower {
         let content = FileContent::read(&file, &found, of_groups, &mut faults);
         let is_ours = file.dataset(DEFINITION_PATH).and_then(|set| read_text(&set));
         let has_lock = is_ours.is_ok_and(|found| found == DEFINITION) && file.group(OWN_WRITER).is_err();
+        // By themselves: however many there are, they take no place of events.
+        let (logs, logs_left_out) = logs::open(&groups::find(&file, &[groups::LOG]));
         let counters = FollowCounters { groups_not_read: faults.len() as u64, ..FollowCounters::default() };
         let mut follower = Self {
             path: path.to_owned(),
@@ -115,6 +123,8 @@ impl EventFollower {
             file,
             groups: opened,
             content,
+            logs,
+            logs_left_out,
             state: FileState::Growing,
             has_lock,
             counters,
@@ -168,6 +178,10 @@ impl EventFollower {
                 group.fault = Some(error.to_string());
             }
         }
+        // A log that cannot be read any more stays as it was.
+        for log in &mut self.logs {
+            let _ = log.look();
+        }
         if is_left {
             self.state = FileState::Incomplete(format!(
                 "its writer is gone and has not closed it: `evforge write --recover {}` makes it whole up to its last commit",
@@ -208,6 +222,12 @@ impl EventFollower {
             group.take(filler, &mut self.counters);
         }
         true
+    }
+
+    /// The newest value of each log, with what has come since this was last asked; and at least how many logs there are beyond the 256
+    /// that are read.
+    pub fn logs(&mut self) -> (Vec<FileLog>, usize) {
+        (self.logs.iter_mut().filter_map(FollowedLog::take).collect(), self.logs_left_out)
     }
 
     /// What was counted.
