@@ -61,7 +61,8 @@ export class AmplitudeMap {
         counts,
       },
       factor: 1,
-      panels: 1,
+      panels: [],
+      sideBySide: false,
       across: { ...pixelAxis("channel, through all groups", columns * block), first },
       up: { ...pixelAxis("amplitude (ADC)", bins), step },
     });

@@ -134,14 +134,12 @@ impl Page {
     /// Shows what has been taken, and tells page and terminal how far it is, if it is time to. To be called often, also while nothing
     /// comes.
     pub(super) fn tell(&mut self, source: impl FnOnce() -> SourceState) {
-        // Pictures do not fail.
+        // What came is seen soon, and what comes later belongs to a later window. Pictures do not fail.
         let _ = self.sink.poll();
         if self.shown.is_some_and(|shown| shown.elapsed() < INTERVAL) {
             return;
         }
         self.shown = Some(Instant::now());
-        // What came is seen soon, and what comes later belongs to a later window. Pictures do not fail.
-        let _ = self.sink.poll();
         let source = source();
         let came = source.came;
         let state = self.state(source, None);
