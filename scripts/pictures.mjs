@@ -71,7 +71,9 @@ const isComplete = ({ isPart = false }) => (shown) => {
 
 const simulation = ({ config, simulate, seconds }) => {
   const file = join(root, `configs/${config}.toml`);
-  return ["simulate", "--config", file, "--pulses", 14 * seconds, "--start", "fixed", "--seed", 1, ...simulate].map(String);
+  const all = ["simulate", "--config", file, "--pulses", 14 * seconds, "--start", "fixed", "--seed", 1, ...simulate];
+  // Files are relative to the configuration.
+  return all.map((one) => String(one).replace("{spot}", join(process.cwd(), "spot.png")));
 };
 
 /** Sends the simulated pulses, each when it is due; resolves when all are sent. */
@@ -93,30 +95,31 @@ async function settled(page, scene) {
 }
 
 /** A live run with a page, and all pulses of the scene sent to it. */
-async function measured(scene, size) {
+async function measured(scene, size, made) {
   const config = join(root, `configs/${scene.config}.toml`);
-  const run = await live(program, ["--config", config, "--view", pageAddress, "--nexus", "run.nxs", ...quick, ...(scene.run ?? [])]);
-  const opened = await open(`${run.page}/#${scene.hash}`, size);
-  const { page } = opened;
+  made.run = await live(program, ["--config", config, "--view", pageAddress, "--nexus", "run.nxs", ...quick, ...(scene.run ?? [])]);
+  Object.assign(made, await open(`${made.run.page}/#${scene.hash}`, size));
+  const { page } = made;
   await until(page, (shown) => shown?.status, "the page", 5000);
   // The beam ends shortly before the page gets the counts of a second: so its last second is nearly whole.
   const { points } = await state(page);
   await until(page, (shown) => shown.points > points, "the next second", 5000);
   await page.waitForTimeout(lead);
-  await send(scene, run.address);
-  await settled(page, scene);
-  return { run, ...opened, stays: () => settled(page, scene) };
+  await send(scene, made.run.address);
+  made.stays = () => settled(page, scene);
+  await made.stays();
 }
 
 /** The page of a file with all pulses of the scene. */
-async function filed(scene, size) {
+async function filed(scene, size, made) {
   const config = join(root, `configs/${scene.config}.toml`);
   finish(program, ...simulation(scene), "--output", "run.pcapng");
   finish(program, "run", "--config", config, "run.pcapng", "--nexus", "run.nxs", "--quiet");
-  const run = await viewed(program, ["run.nxs", "--config", config, "--view", pageAddress]);
-  const opened = await open(`${run.page}/#${scene.hash}`, size);
-  await until(opened.page, (shown) => shown?.status?.feed.state === "ended" && shown.total === shown.status.events, "the whole file", 20_000);
-  return { run, ...opened, stays: () => {} };
+  made.run = await viewed(program, ["run.nxs", "--config", config, "--view", pageAddress]);
+  Object.assign(made, await open(`${made.run.page}/#${scene.hash}`, size));
+  const isWhole = (shown) => shown?.status?.feed.state === "ended" && shown.total === shown.status.events;
+  made.stays = () => until(made.page, isWhole, "the whole file", 20_000);
+  await made.stays();
 }
 
 /** The places of `timed` on a picture, in its points: left, top, width, height. */
@@ -133,22 +136,31 @@ function places(page, scale) {
   );
 }
 
+/** That nothing sets the clock is of the host that the pictures are made on, and not of what they show. */
+function withoutClock() {
+  if (document.getElementById("signs").textContent !== "nothing sets the clock of this host") return;
+  document.styleSheets[0].insertRule("#signs { display: none }");
+}
+
 /** Takes the picture of a scene, and a dark one if that is wanted. */
 async function take(scene) {
   const folder = mkdtempSync(join(tmpdir(), "evforge-pictures-"));
   process.chdir(folder);
   const size = { width: 1280, height: scene.height ?? 800, scale: scene.dark ? 1.25 : 1 };
-  let made = null;
+  // The run, the browser and its page, as far as they have come.
+  const made = {};
   try {
     finish(python, "-c", spot);
-    made = await (scene.file ? filed : measured)(scene, size);
+    await (scene.file ? filed : measured)(scene, size, made);
     const { page, complaints, stays } = made;
-    const masked = await places(page, size.scale);
+    await scene.prepare?.(page);
+    await page.evaluate(withoutClock);
+    const masked = scene.only ? [] : await places(page, size.scale);
     const taken = { light: scene.name, ...(scene.dark ? { dark: scene.dark } : {}) };
     for (const [colorScheme, name] of Object.entries(taken)) {
       await page.emulateMedia({ colorScheme });
       await page.waitForTimeout(200);
-      await page.screenshot({ path: `${name}.png` });
+      await (scene.only ? page.locator(scene.only) : page).screenshot({ path: `${name}.png` });
     }
     // Nothing has changed in between.
     await stays();
@@ -160,12 +172,12 @@ async function take(scene) {
       process.stdout.write(finish(python, ...keep));
     }
   } catch (error) {
-    console.error(`${scene.name} could not be made: ${error.message}\n${made?.run.said ?? ""}`);
+    console.error(`${scene.name} could not be made: ${error.message}\n${made.run?.said ?? ""}`);
     process.exitCode = 1;
   } finally {
-    await made?.browser.close();
-    made?.run.child.kill("SIGINT");
-    await made?.run.ended;
+    await made.browser?.close();
+    made.run?.child.kill("SIGINT");
+    await made.run?.ended;
     process.chdir(root);
     rmSync(folder, { recursive: true, force: true });
   }
