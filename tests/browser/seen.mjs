@@ -4,7 +4,7 @@
 //
 // PAGES.json: [{ "page": "http://…", "events": N, "slice": [from, to] }, …]; the slice in nanoseconds.
 // SEEN.json: for each page its `pictures`, as `window.evforge` has them, and `complaints` of the browser's console. What of it is
-// right says tests/python/cuts.py, from the events. Pictures are chosen by hand; their cuts are those of a link that is loaded.
+// right says tests/python/cuts.py, from the events. Pictures are chosen by hand, their cuts by the address.
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { launch, openIn, state, until } from "./browser.mjs";
@@ -36,12 +36,6 @@ async function taken(page, condition, what) {
   }
 }
 
-/** Loads the address as somebody would who was sent it. */
-async function follow(page, address, hash) {
-  await page.goto("about:blank");
-  await page.goto(`${address}/#${hash}`);
-}
-
 /** All pictures of a page, with what its console said. */
 async function look(browser, { page: address, events, slice }) {
   const { page, complaints } = await openIn(browser, address, { width: 640, height: 600 });
@@ -64,7 +58,7 @@ async function look(browser, { page: address, events, slice }) {
     const isMap = name.endsWith("-tof");
     const { rectangle, triangle, text } = regionsOf(name, nx, ny);
     const hash = isMap ? `picture=${name}&bins=64` : `picture=${name}&slice=${slice}&bins=64&regions=${text}`;
-    await follow(page, address, hash);
+    await page.evaluate((hash) => (location.hash = hash), hash);
     const isAsked = (head) => isWhole(name, head) && (isMap || head.regions.length === 2);
     Object.assign(picture, { rectangle, triangle, cut: await taken(page, isAsked, `${name} with ${hash} at ${address}`) });
   }

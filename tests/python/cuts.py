@@ -16,6 +16,8 @@ import numpy as np
 # The pulses of readouts that report none: 14 in a second, from 0 on.
 SECOND = 1_000_000_000
 PULSES = 14
+# Wires of a blade of the shipped Multi-Blades, one row of pixels each.
+WIRES = 32
 
 
 def read(path):
@@ -39,6 +41,9 @@ def places(entry, name, pixels):
         of_monitor = pixels + 1 - first
         return of_monitor % nx, np.where(inside, of_monitor // nx, -1), nx, ny
     nx, ny, nz, panels = entry["geometry"]
+    if name in ("blade", "blades"):
+        row, wires = pixels // nx, WIRES
+        return (pixels % nx, row % wires, nx, wires) if name == "blade" else (pixels % nx, row // wires, nx, ny // wires)
     x, y, z = pixels % nx, pixels // nx % ny, pixels // (nx * ny) % nz
     panel = pixels // (nx * ny * nz)
     sides = {"x": (x, nx), "y": (y, ny), "z": (z, nz)}

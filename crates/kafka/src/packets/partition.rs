@@ -80,6 +80,8 @@ pub(super) struct TopicPartition {
     pub(super) number: i32,
     /// The first message that is not read any more; none to read on for ever.
     pub(super) end: Option<i64>,
+    /// True if messages before `end` may be to come: the last one that is there need not be the last one.
+    pub(super) waits_for_end: bool,
     /// True once its own queue has had something: the common one has nothing of it any more then.
     pub(super) has_begun: bool,
     pub(super) is_over: bool,
@@ -97,7 +99,7 @@ impl TopicPartition {
     fn at_end(&mut self) -> Next {
         self.is_at_end = true;
         let is_late = |until: i64| Timestamp::now().as_millisecond() >= until.saturating_add(UNDER_WAY_MS);
-        self.is_over = self.end.is_some() || self.until_ms.is_some_and(is_late);
+        self.is_over = (self.end.is_some() && !self.waits_for_end) || self.until_ms.is_some_and(is_late);
         Next::AtEnd
     }
 

@@ -87,6 +87,7 @@ impl TopicInput {
                 queue,
                 number,
                 end,
+                waits_for_end: self.span.follows && matches!(self.span.to, Some(Place::Offset(_))),
                 has_begun: false,
                 is_over: end == Some(from),
                 until_ms: self.span.until_ms(),
