@@ -8,8 +8,7 @@
 // the window, in every window; what the run tells of itself is in the ledger under its own heading; everything can be read at all
 // widths; axe finds nothing serious; the console is empty.
 
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
+import { checkAxeInThemes } from "./axe.mjs";
 import { open, until, untilHead } from "./browser.mjs";
 import { check, conclude } from "./checks.mjs";
 import { atAllWidths } from "./layout.mjs";
@@ -19,7 +18,6 @@ if (!url) {
   console.error("usage: node values_test.mjs URL [FOLDER_FOR_SCREENSHOTS]");
   process.exit(2);
 }
-const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const server = async (path) => (await fetch(`${url}${path}`)).json();
 
 /** Waits until `ask` gives something. */
@@ -144,15 +142,7 @@ check(/the run says that it is not complete/.test(ledger), "and that it is not c
 
 const problems = await atAllWidths(page, folder, "values");
 check(problems.length === 0, `everything can be read${problems.map((problem) => `\n      ${problem}`).join("")}`);
-for (const theme of ["light", "dark"]) {
-  await page.selectOption("#theme", theme);
-  await page.waitForTimeout(300);
-  await page.evaluate(axe);
-  const { violations } = await page.evaluate(() => window.axe.run());
-  const serious = violations.filter(({ impact }) => ["serious", "critical"].includes(impact));
-  const text = serious.map(({ id, nodes }) => `\n      ${id}: ${nodes.slice(0, 3).map(({ target, failureSummary }) => `${target} ${failureSummary}`).join("; ")}`).join("");
-  check(serious.length === 0, `axe finds nothing serious in ${theme}, and ${violations.length} lesser things${text}`);
-}
+await checkAxeInThemes(page);
 // A link shows the same.
 await page.reload();
 await page.waitForSelector("#log-value-table tbody tr");

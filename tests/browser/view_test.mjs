@@ -10,7 +10,7 @@
 // finds nothing serious; the console is empty.
 
 import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
+import { checkAxeInThemes } from "./axe.mjs";
 import { image, open, state, until } from "./browser.mjs";
 import { check, conclude } from "./checks.mjs";
 import { atAllWidths } from "./layout.mjs";
@@ -21,7 +21,6 @@ if (!program) {
   console.error("usage: node view_test.mjs LIVE [FOLDER_FOR_SCREENSHOTS]");
   process.exit(2);
 }
-const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const sum = (counts) => counts.reduce((total, count) => total + count, 0);
 const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 
@@ -252,15 +251,7 @@ try {
   await page.selectOption("#unit", "d");
   const problems = await atAllWidths(page, folder, "view");
   check(problems.length === 0, `everything can be read${problems.map((line) => `\n      ${line}`).join("")}`);
-  for (const theme of ["light", "dark"]) {
-    await page.selectOption("#theme", theme);
-    await page.waitForTimeout(300);
-    await page.evaluate(axe);
-    const { violations } = await page.evaluate(() => window.axe.run());
-    const serious = violations.filter(({ impact }) => ["serious", "critical"].includes(impact));
-    const text = serious.map(({ id, nodes }) => `\n      ${id}: ${nodes.slice(0, 3).map(({ target, failureSummary }) => `${target} ${failureSummary}`).join("; ")}`).join("");
-    check(serious.length === 0, `axe finds nothing serious in ${theme}, and ${violations.length} lesser things${text}`);
-  }
+  await checkAxeInThemes(page);
   await page.reload();
   check((await page.evaluate(() => document.documentElement.dataset.theme)) === "dark", "the theme is kept");
   await page.selectOption("#theme", "system");

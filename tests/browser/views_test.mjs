@@ -9,9 +9,9 @@
 // same when a server offers it; everything can be read at three sizes; axe finds nothing serious; panels stand where they are;
 // blades are shown one by one; the console is empty.
 
-import { readFileSync, writeFileSync, mkdtempSync, rmSync } from "node:fs";
-import { createRequire } from "node:module";
+import { writeFileSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
+import { checkAxe } from "./axe.mjs";
 import { open, state, until } from "./browser.mjs";
 import { check, conclude } from "./checks.mjs";
 import { problems } from "./layout.mjs";
@@ -22,7 +22,6 @@ if (!program) {
   console.error("usage: node views_test.mjs LIVE [FOLDER_FOR_SCREENSHOTS]");
   process.exit(2);
 }
-const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const sum = (counts) => counts.reduce((total, count) => total + count, 0);
 const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 
@@ -120,10 +119,7 @@ await withPage(deep, async (page) => {
   await page.selectOption("#view", "three sides");
   await untilShown(page, ({ head, beside }) => head.picture === "xy" && beside.length === 2, "three sides");
   check(new URL(page.url()).hash === "#view=three%20sides", `the address has the view alone: ${page.url()}`);
-  await page.evaluate(axe);
-  const { violations } = await page.evaluate(() => window.axe.run());
-  const serious = violations.filter(({ impact }) => ["serious", "critical"].includes(impact));
-  check(serious.length === 0, `axe finds nothing serious${serious.map(({ id, nodes }) => `\n      ${id}: ${nodes[0].target} ${nodes[0].failureSummary}`).join("")}`);
+  await checkAxe(page, "with several pictures");
   await page.click("#further button[data-picture=yz]");
   let now = await untilShown(page, ({ head, beside }) => head.picture === "yz" && same(beside.map(({ name }) => name), ["xz", "xy"]), "yz is the large one");
   check(now.view.changed && (await page.isVisible("#reset-view")), "the view is another one now");

@@ -15,7 +15,7 @@ use std::collections::HashSet;
 const MOST_PICTURES: usize = 4;
 /// What stands for the first picture with more than one pixel, whatever it is called.
 const FIRST: &str = "first";
-const PER: [&str; 3] = ["counts", "second", "pulse"];
+const PER: [&str; 4] = ["counts", "second", "pulse", "charge"];
 const MAPS: [&str; 3] = ["evforge", "viridis", "cividis"];
 const UNITS: [&str; 4] = ["tof", "wavelength", "energy", "d"];
 const PANELS: [&str; 6] = ["image", "regions", "rate", "spectrum", "ledger", "monitor"];
