@@ -22,9 +22,9 @@ const DETECTORS: [(&str, [u32; 4]); 7] = [
 ];
 /// And one of beam monitors, with the first pixel, columns and rows of each.
 const MONITORS: &str = "beam-monitors";
-/// Those that are seen from Kafka and from their files as well: few pixels, depth, many pixels, monitors. A page takes seconds of
-/// processor time; EVFORGE_ALL_PAGES=1 looks at all.
-const FROM_ALL: [&str; 4] = ["sonde-module", "multigrid", "nmx", MONITORS];
+/// Those that are seen from Kafka and from their files as well: few pixels, depth, monitors. A page takes seconds of processor time;
+/// EVFORGE_ALL_PAGES=1 looks at all.
+const FROM_ALL: [&str; 3] = ["sonde-module", "multigrid", MONITORS];
 
 /// A program with a page; killed when it is dropped.
 struct Paged {
