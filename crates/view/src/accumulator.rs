@@ -6,11 +6,12 @@
 
 use crate::beam::Charge;
 use crate::event_memory::EventMemory;
+use crate::lock::lock;
 use evforge_core::run_state::RunState;
 use evforge_picture::PictureSet;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 /// How far the input of a stream has come.
@@ -140,13 +141,13 @@ impl Accumulator {
 
     /// Adds proton charge. It is known from then on, be it 0.
     pub(crate) fn add_charge(&self, charge: Charge) {
-        let mut sum = self.charge.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut sum = lock(&self.charge);
         *sum = Some(sum.unwrap_or(0).wrapping_add(charge));
     }
 
     /// Proton charge since the start; none where none was told.
     pub(crate) fn charge(&self) -> Option<Charge> {
-        *self.charge.lock().unwrap_or_else(PoisonError::into_inner)
+        *lock(&self.charge)
     }
 
     pub(crate) fn pulses(&self) -> u64 {
@@ -189,11 +190,11 @@ impl Accumulator {
     pub(crate) fn set_state(&self, run: &Arc<RunState>) {
         let observed = Arc::new(ObservedState { run: Arc::clone(run), at: Instant::now() });
         // Held for the exchange of one pointer, here and by readers.
-        *self.state.lock().unwrap_or_else(PoisonError::into_inner) = Some(observed);
+        *lock(&self.state) = Some(observed);
     }
 
     pub(crate) fn state(&self) -> Option<Arc<ObservedState>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        lock(&self.state).clone()
     }
 
     pub(crate) fn pixels(&self) -> impl Iterator<Item = u64> + '_ {

@@ -74,8 +74,7 @@ mod views;
 mod waiting;
 
 pub use beam::{
-    BeamState, BeamTold, MOST_RUNS, MOST_SPECTRA, MOST_SPECTRUM_BINS, MOST_VALUES, MonitorSpectrum,
-    MonitorSpectrumState, PulseState, Seen, ToldByRun, ValueState,
+    BeamState, BeamTold, MonitorSpectrum, MonitorSpectrumState, PulseState, Seen, ToldByRun, ValueState,
 };
 pub use client_counts::ClientCounts;
 pub use error::ViewError;

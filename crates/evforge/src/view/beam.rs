@@ -5,7 +5,6 @@ use evforge_stream::nexus::FileLog;
 use evforge_view::{
     BeamState, BeamTold, MonitorSpectrum, MonitorSpectrumState, PulseState, Seen, ToldByRun, ValueState,
 };
-use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -76,15 +75,10 @@ pub(super) fn runs(notes: &SourceNotes) -> Vec<ToldByRun> {
     notes.runs().map(|(name, note)| run(name, note)).collect()
 }
 
-/// The same for programs.
-pub(super) fn runs_json(notes: &SourceNotes) -> Value {
-    json!(runs(notes))
-}
-
 /// What is missing as runs themselves say, in sentences.
-pub(super) fn alarms(notes: &SourceNotes) -> Vec<String> {
+pub(super) fn alarms(runs: &[ToldByRun]) -> Vec<String> {
     let mut said = Vec::new();
-    for run in runs(notes).into_iter().filter(|run| !run.is_module) {
+    for run in runs.iter().filter(|run| !run.is_module) {
         let mut missing = |number: Option<u64>, what: &str| {
             if let Some(number) = number.filter(|&number| number > 0) {
                 said.push(format!("the run {} says: {number} {what}", run.source));

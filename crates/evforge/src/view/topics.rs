@@ -81,7 +81,7 @@ pub(super) fn view_topics(
     let mut more = Map::new();
     more.insert("refused".to_owned(), refused_json(source.refused()));
     more.insert("values".to_owned(), json!(source.notes()));
-    more.insert("told_by_runs".to_owned(), beam::runs_json(source.notes()));
+    more.insert("told_by_runs".to_owned(), json!(beam::runs(source.notes())));
     // As of a live run: one to which nothing came is of no use, one without an event may be.
     let is_to_the_end = is_at_the_end || source.counters().messages_read == 0;
     let report = Report { input, state: last, more, is_to_the_end };
@@ -143,7 +143,7 @@ fn source_state(source: &mut EventTopics, spectra: &mut beam::Spectra, heard: In
         came: (counters.messages_read, counters.bytes, counters.events_shown),
         refused,
         faults: faults.into_iter().collect(),
-        alarms: waiting.into_iter().chain(beam::alarms(source.notes())).collect(),
+        alarms: waiting.into_iter().chain(beam::alarms(&told.state.runs)).collect(),
         beam: Some(told),
     }
 }

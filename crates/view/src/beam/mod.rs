@@ -2,7 +2,7 @@
 //!
 //! Whoever feeds the page tells it with [`LiveView::tell_beam`](crate::LiveView::tell_beam): everything at once, and as often as it
 //! likes. Spectra of the beam monitors of a run are in its ledger, and need not be told. Nothing of it grows without a bound: what is
-//! beyond [`MOST_VALUES`] and the like is not taken, and counted in `left_out`.
+//! beyond [`told::MOST_VALUES`] and the like is not taken, and counted in `left_out`.
 //!
 //! | you look for | it is in |
 //! |---|---|
@@ -24,4 +24,4 @@ pub(crate) use board::BeamBoard;
 pub(crate) use known::{is_any, known};
 pub use state::{BeamState, MonitorSpectrum, MonitorSpectrumState, PulseState, ToldByRun, ValueState};
 pub(crate) use state::{Charge, microampere_hours};
-pub use told::{BeamTold, MOST_RUNS, MOST_SPECTRA, MOST_SPECTRUM_BINS, MOST_VALUES, Seen};
+pub use told::{BeamTold, Seen};

@@ -4,15 +4,13 @@ use super::state::{BeamState, MonitorSpectrum};
 use std::sync::Arc;
 
 /// Values that are taken at most.
-pub const MOST_VALUES: usize = 256;
+pub(super) const MOST_VALUES: usize = 256;
 /// Sources of pulses that are taken at most.
 pub(super) const MOST_PULSES: usize = 16;
 /// Spectra that are taken at most.
-pub const MOST_SPECTRA: usize = 32;
-/// Bins of a spectrum at most.
-pub const MOST_SPECTRUM_BINS: usize = 10_000;
+pub(super) const MOST_SPECTRA: usize = 32;
 /// Sources and modules of runs that are taken at most.
-pub const MOST_RUNS: usize = 256;
+pub(super) const MOST_RUNS: usize = 256;
 
 /// What a value has been since it was told before.
 #[derive(Clone, Copy, Debug, PartialEq)]
