@@ -112,7 +112,16 @@ mod tests {
                 let udp = frame.len() - payload.len() - 8;
                 places.retain(|place| ![udp + 4, udp + 5].contains(place));
                 frame[places[place.index(places.len())]] ^= 1_u8 << bit;
-                prop_assert_eq!(verdict(&frame), Verdict::Wrong);
+                // About one flip in a million makes the field one that a sender may leave so.
+                let field = u16::from_ne_bytes([frame[udp + 6], frame[udp + 7]]);
+                let partial = fold(pseudo_header(&datagram(Link::Ethernet, &frame, 0).unwrap()));
+                let expected = match field {
+                    0 if covered == 26 => Verdict::Right,
+                    0 => Verdict::Wrong,
+                    _ if field == partial => Verdict::NotVerifiable,
+                    _ => Verdict::Wrong,
+                };
+                prop_assert_eq!(verdict(&frame), expected);
             }
         }
     }
