@@ -16,9 +16,12 @@ fn bytes(hexadecimal: &str) -> Vec<u8> {
     digits.chunks_exact(2).map(|pair| pair[0] << 4 | pair[1]).collect()
 }
 
+/// A header and the words of its events.
+type Frame = (Header, Vec<(u32, u32)>);
+
 /// The walk over a datagram, the bytes that are left and whether these are zero.
 struct Walk {
-    found: Vec<Result<(Header, Vec<(u32, u32)>), Fault>>,
+    found: Vec<Result<Frame, Fault>>,
     rest: usize,
     rest_is_zero: bool,
 }
@@ -37,7 +40,7 @@ fn walk(hexadecimal: &str) -> Walk {
 }
 
 /// The only message of a datagram that has nothing else.
-fn only(hexadecimal: &str) -> (Header, Vec<(u32, u32)>) {
+fn only(hexadecimal: &str) -> Frame {
     let walk = walk(hexadecimal);
     assert_eq!((walk.found.len(), walk.rest), (1, 0));
     walk.found.into_iter().next().and_then(Result::ok).expect("a sound message")
@@ -240,7 +243,7 @@ fn v2_faults_and_whether_they_end_the_datagram() {
         (vec![(8, 0x000F_0001)], Fault::LengthTooShort { words: 15, least: 16 }),
         (vec![(8, 0x0FFF_0001)], beyond(4095, 72)),
         (vec![(8, 0x0011_0001)], Fault::HalfEvent(1)),
-        (vec![(4, 0x03E7_2315), (3, 0x1A74_3E2E)], Fault::InvalidTime(0x1A74_3E2E_03E7_2315)),
+        (vec![(3, 0x1A74_33FE)], Fault::InvalidTime(0x1A74_33FE_07B7_2315)),
         (vec![(13, 0x0011_0806)], Fault::WidthsTooLarge(31)),
         (vec![(13, 0x00FF_FFFF)], Fault::WidthsTooLarge(765)),
     ] {
