@@ -3,6 +3,9 @@
 use super::step::{Step, change_u32_be};
 use crate::isis::{Header, Messages, Rules, Version, gps_words};
 
+/// The longest distance of frames, in nanoseconds: those of the second target station.
+pub const LONGEST_FRAME_NS: u64 = 100_000_000;
+
 /// In bytes from the beginning of a message: the time, the number of the frame, and that among the frames that were sent.
 struct Places {
     time: usize,

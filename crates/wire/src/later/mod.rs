@@ -24,6 +24,7 @@ mod srs;
 mod step;
 
 pub use ess::{EssStep, move_records, moved, pulse, pulse_period};
+pub use isis::LONGEST_FRAME_NS;
 pub use sonde::move_triggers;
 pub use step::Step;
 
