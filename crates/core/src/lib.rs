@@ -27,6 +27,7 @@
 //! | what a detector pipeline must offer | [`detector`] |
 //! | parameters that are changed while a run goes on | [`change`] |
 //! | events as outputs get them: with pulse, time of flight, date and vetoes | [`pulsed`] |
+//! | pulses of which period, vetoes and proton charge are known | [`frame`] |
 //! | what an output must offer | [`output`] |
 //! | the state of a run, for reports, pages and outputs | [`run_state`] |
 //! | whether data come in: waiting, live, stalled, rejecting, ended | [`feed`] |
@@ -51,6 +52,7 @@ pub mod endpoint;
 pub mod event;
 pub mod event_log;
 pub mod feed;
+pub mod frame;
 pub mod geometry;
 pub mod ledger;
 pub mod live_time;
