@@ -1,11 +1,14 @@
 //! Events from elsewhere than a detector (files, messages) into batches, each with the pulse that it belongs to.
 
 use crate::event::{Event, EventBatch};
+use crate::frame::Frame;
 
 /// Fills a batch, and hands it on each time that it is full. A pulse that goes on is named again in the next one.
 pub struct BatchFiller<'a> {
     batch: &'a mut EventBatch,
     pulse_ns: Option<u64>,
+    /// What is known of that pulse.
+    frame: Option<Frame>,
     hand_on: &'a mut dyn FnMut(&EventBatch),
 }
 
@@ -19,14 +22,30 @@ impl<'a> BatchFiller<'a> {
     /// Fills `batch`, which is emptied first.
     pub fn new(batch: &'a mut EventBatch, hand_on: &'a mut dyn FnMut(&EventBatch)) -> Self {
         batch.clear();
-        Self { batch, pulse_ns: None, hand_on }
+        Self { batch, pulse_ns: None, frame: None, hand_on }
     }
 
     /// Begins the pulse that started at `time_ns`: the events from here on belong to it.
     pub fn begin_pulse(&mut self, time_ns: u64) {
-        self.pulse_ns = Some(time_ns);
-        if !self.batch.begin_pulse(time_ns) {
+        self.begin(time_ns, None);
+    }
+
+    /// Begins the pulse that started at `time_ns`, of which this is known.
+    pub fn begin_frame(&mut self, time_ns: u64, frame: Frame) {
+        self.begin(time_ns, Some(frame));
+    }
+
+    fn begin(&mut self, time_ns: u64, frame: Option<Frame>) {
+        (self.pulse_ns, self.frame) = (Some(time_ns), frame);
+        if !self.name_pulse(time_ns) {
             self.flush();
+        }
+    }
+
+    fn name_pulse(&mut self, time_ns: u64) -> bool {
+        match self.frame {
+            Some(frame) => self.batch.begin_frame(time_ns, frame),
+            None => self.batch.begin_pulse(time_ns),
         }
     }
 
@@ -47,7 +66,7 @@ impl<'a> BatchFiller<'a> {
             self.batch.clear();
         }
         if let Some(time_ns) = self.pulse_ns {
-            let _ = self.batch.begin_pulse(time_ns);
+            let _ = self.name_pulse(time_ns);
         }
     }
 

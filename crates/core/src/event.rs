@@ -1,5 +1,6 @@
 //! Events in columns: the unit that leaves a detector. What outputs get of it is in [`pulsed`](crate::pulsed).
 
+use crate::frame::Frame;
 use std::ops::Range;
 
 /// A detector pixel, counted from 1. 0 means "no pixel".
@@ -27,15 +28,19 @@ pub struct PulseStart {
 ///
 /// Where the readout carries the times of the source's pulses, the batch carries them too: events then belong to a
 /// pulse unless none is known, pulses without events are there as well, and a pulse that goes on from one batch to the
-/// next is named again at the beginning of the next. A batch without pulses comes from a readout without them.
+/// next is named again at the beginning of the next. A batch without pulses comes from a readout without them. Where the
+/// readout says more of a pulse than its time, it is a [`Frame`].
 ///
-/// The capacity is fixed at creation; filling and clearing never allocate.
+/// The capacity is fixed at creation; filling and clearing never allocate, but for the first frame of all, unless there is
+/// memory for it already ([`EventBatch::reserve_frames`]).
 #[derive(Debug, Default)]
 pub struct EventBatch {
     /// As long as the capacity from the beginning, as is the other column.
     times_ns: Vec<u64>,
     pixel_ids: Vec<PixelId>,
     pulses: Vec<PulseStart>,
+    /// What is known of each pulse: empty, or as long as `pulses`.
+    frames: Vec<Frame>,
     used: usize,
 }
 
@@ -50,6 +55,7 @@ impl EventBatch {
             times_ns: vec![0; capacity],
             pixel_ids: vec![0; capacity],
             pulses: Vec::with_capacity(Self::pulse_capacity(capacity)),
+            frames: Vec::new(),
             used: 0,
         }
     }
@@ -77,19 +83,38 @@ impl EventBatch {
     /// and changes nothing, if there is no room for a pulse: then the batch is full.
     #[must_use]
     pub fn begin_pulse(&mut self, time_ns: u64) -> bool {
-        self.begin(Some(time_ns))
+        self.begin(Some(time_ns), None)
+    }
+
+    /// Begins the pulse that started at `time_ns`, of which the readout says this. Returns false, and changes nothing, if there
+    /// is no room for a pulse: then the batch is full.
+    #[must_use]
+    pub fn begin_frame(&mut self, time_ns: u64, frame: Frame) -> bool {
+        self.reserve_frames();
+        self.begin(Some(time_ns), Some(frame))
+    }
+
+    /// Takes the memory for what is known of pulses, unless it has it already.
+    pub fn reserve_frames(&mut self) {
+        let free = Self::pulse_capacity(self.capacity()) - self.frames.len();
+        self.frames.reserve_exact(free);
     }
 
     /// Ends the pulse: the events appended from here on belong to none. Returns false, and changes nothing, if there is
     /// no room for that: then the batch is full.
     #[must_use]
     pub fn end_pulse(&mut self) -> bool {
-        self.begin(None)
+        self.begin(None, None)
     }
 
-    fn begin(&mut self, time_ns: Option<u64>) -> bool {
+    fn begin(&mut self, time_ns: Option<u64>, frame: Option<Frame>) -> bool {
         let has_room = self.pulses.len() < Self::pulse_capacity(self.capacity());
         if has_room {
+            if frame.is_some() || !self.frames.is_empty() {
+                // Of pulses before the first frame nothing is known.
+                self.frames.resize(self.pulses.len(), Frame::default());
+                self.frames.push(frame.unwrap_or_default());
+            }
             self.pulses.push(PulseStart { time_ns, first_event: self.used });
         }
         has_room
@@ -100,10 +125,29 @@ impl EventBatch {
         &self.pulses
     }
 
+    /// What the readout says of each of the [`pulses`](Self::pulses), as long as they; empty if it says no more than their times.
+    pub fn frames(&self) -> &[Frame] {
+        &self.frames
+    }
+
     /// The events of each pulse: the start of the pulse and the indices of its events. Events that belong to no
     /// pulse have no start; they are all there is in a batch without pulses.
     pub fn by_pulse(&self) -> impl Iterator<Item = (Option<u64>, Range<usize>)> + '_ {
-        events_by_pulse(&self.pulses, self.used)
+        self.by_frame().map(|(start, _, events)| (start, events))
+    }
+
+    /// As [`by_pulse`](Self::by_pulse), with what the readout says of the pulse; none if it tells no frames.
+    pub fn by_frame(&self) -> impl Iterator<Item = (Option<u64>, Option<Frame>, Range<usize>)> + '_ {
+        let unknown = (!self.frames.is_empty()).then(Frame::default);
+        let frames = std::iter::once(unknown)
+            .chain((0..self.pulses.len()).map(|pulse| self.frames.get(pulse).copied()));
+        let ends = self.pulses.iter().map(|pulse| pulse.first_event).chain([self.used]);
+        let starts = std::iter::once(None).chain(self.pulses.iter().map(|pulse| Some(*pulse)));
+        let ranges = starts.zip(ends).zip(frames).map(|((start, end), frame)| match start {
+            None => (None, frame, 0..end),
+            Some(pulse) => (pulse.time_ns, frame, pulse.first_event..end),
+        });
+        ranges.filter(|(start, _, events)| start.is_some() || !events.is_empty())
     }
 
     /// Appends many events at once: `write` gets the first `most` places of both columns that are free (fewer
@@ -147,6 +191,7 @@ impl EventBatch {
     pub fn clear(&mut self) {
         self.used = 0;
         self.pulses.clear();
+        self.frames.clear();
     }
 
     /// Column of times in nanoseconds.
@@ -168,27 +213,15 @@ impl EventBatch {
     pub fn memory_bound(&self) -> usize {
         self.capacity() * (size_of::<u64>() + size_of::<PixelId>())
             + Self::pulse_capacity(self.capacity()) * size_of::<PulseStart>()
+            + self.frames.capacity() * size_of::<Frame>()
     }
 }
 
-/// What [`EventBatch::by_pulse`] says, for `used` events.
-fn events_by_pulse(
-    pulses: &[PulseStart],
-    used: usize,
-) -> impl Iterator<Item = (Option<u64>, Range<usize>)> + '_ {
-    let ends = pulses.iter().map(|pulse| pulse.first_event).chain([used]);
-    let starts = std::iter::once(None).chain(pulses.iter().map(|pulse| Some(*pulse)));
-    let ranges = starts.zip(ends).map(|(start, end)| match start {
-        None => (None, 0..end),
-        Some(pulse) => (pulse.time_ns, pulse.first_event..end),
-    });
-    ranges.filter(|(start, events)| start.is_some() || !events.is_empty())
-}
-
 impl PartialEq for EventBatch {
-    /// Equal if events, pulses and capacity are.
+    /// Equal if events, pulses, what is known of them and capacity are.
     fn eq(&self, other: &Self) -> bool {
-        self.capacity() == other.capacity() && self.iter().eq(other.iter()) && self.pulses == other.pulses
+        let same_pulses = self.pulses == other.pulses && self.frames == other.frames;
+        self.capacity() == other.capacity() && same_pulses && self.iter().eq(other.iter())
     }
 }
 
@@ -224,6 +257,22 @@ mod tests {
         batch.clear();
         assert!(batch.is_blank() && batch.begin_pulse(40) && batch.is_empty() && !batch.is_blank());
         assert_eq!(batch.by_pulse().collect::<Vec<_>>(), [(Some(40), 0..0)]);
+    }
+
+    #[test]
+    fn what_is_known_of_pulses_is_as_long_as_they_are() {
+        let mut batch = EventBatch::new(4);
+        batch.reserve_frames();
+        let memory = batch.memory_bound();
+        let frame = Frame { period: Some(3), ..Frame::default() };
+        assert!(batch.begin_pulse(10) && batch.frames().is_empty());
+        assert!(batch.begin_frame(20, frame) && batch.begin_pulse(30) && batch.end_pulse());
+        let unknown = Frame::default();
+        assert_eq!(batch.frames(), [unknown, frame, unknown, unknown]);
+        while batch.begin_frame(40, frame) {}
+        assert_eq!((batch.frames().len(), batch.memory_bound()), (SMALLEST_PULSE_CAPACITY, memory));
+        batch.clear();
+        assert!(batch.frames().is_empty());
     }
 
     #[test]

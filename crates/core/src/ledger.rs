@@ -3,6 +3,7 @@
 use crate::beam_monitor::BeamMonitorData;
 use crate::change::ChangeRecord;
 use crate::counter::{CounterSnapshot, Law, Role};
+use crate::frame::FrameLedger;
 use crate::live_time::LiveTime;
 use crate::quantity::grouped;
 use crate::sequence::{Gap, SequenceTracker};
@@ -207,6 +208,9 @@ pub struct DetectorLedger {
     /// same places as the counters do: files, reports and pictures. Names, pixels and bins are fixed once the
     /// detector is built: its first ledger, before any packet, says what files need to know of them.
     pub beam_monitors: Vec<BeamMonitorData>,
+    /// What is known of all frames together, where the readout says more of a pulse than its time: periods, vetoes, charge. It is
+    /// there before the first packet, with the names of the vetoes; none for all other detectors.
+    pub frames: Option<FrameLedger>,
     /// The period of the pulses as the readout reports them, in nanoseconds; none until that is clear.
     pub pulse_period_ns: Option<u64>,
     /// What the input says that the configuration does not, in whole sentences with the key to set: the pulse period,

@@ -2,6 +2,7 @@
 
 use super::calendar::Calendar;
 use crate::event::{Event, PixelId};
+use crate::frame::Frame;
 use std::ops::Range;
 
 /// Where the reference time of events comes from.
@@ -71,6 +72,7 @@ pub struct PulsedBatch {
     pub(super) offsets_ns: Vec<i32>,
     pub(super) marks: Vec<u8>,
     pub(super) pulses: Vec<Pulse>,
+    pub(super) frames: Vec<Frame>,
     pub(super) calendar: Calendar,
     pub(super) pulses_begun: u64,
     pub(super) arrival_ns: Option<u64>,
@@ -113,6 +115,17 @@ impl PulsedBatch {
         &self.pulses
     }
 
+    /// What the readout says of each of the [`pulses`](Self::pulses), as long as they; empty if it says no more than their times.
+    /// A pulse that goes on from the batch before is named again with the same.
+    pub fn frames(&self) -> &[Frame] {
+        &self.frames
+    }
+
+    /// The frame of the pulse of this number in [`pulses`](Self::pulses); none if the readout tells no frames.
+    pub fn frame(&self, pulse: usize) -> Option<&Frame> {
+        self.frames.get(pulse)
+    }
+
     /// Pulses of this batch that were not named by the one before it.
     pub fn pulses_begun(&self) -> u64 {
         self.pulses_begun
@@ -148,5 +161,6 @@ impl PulsedBatch {
             + self.offsets_ns.capacity() * size_of::<i32>()
             + self.marks.capacity()
             + self.pulses.capacity() * size_of::<Pulse>()
+            + self.frames.capacity() * size_of::<Frame>()
     }
 }

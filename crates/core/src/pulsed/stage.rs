@@ -19,6 +19,7 @@ use super::calendar::{Calendar, CalendarKeeper, CalendarRule};
 use super::counters::PulseCounters;
 use super::veto::{Veto, VetoMarks};
 use crate::event::EventBatch;
+use crate::frame::Frame;
 use crate::pulse::PulseTrain;
 use std::ops::Range;
 use std::time::Duration;
@@ -99,9 +100,11 @@ impl PulseStage {
         let first_ns = events.pulses().first().and_then(|pulse| pulse.time_ns);
         let calendar = self.calendar.decide(first_ns.or(events.times_ns().first().copied()));
         self.scratch.clear();
-        let mut out = Out { events, arrival_ns, calendar, scratch: &mut self.scratch, from: 0, deliver };
+        let mut out =
+            Out { events, arrival_ns, calendar, scratch: &mut self.scratch, from: 0, frame: None, deliver };
         let stage = &mut self.assignment;
-        for (told, range) in events.by_pulse() {
+        for (told, frame, range) in events.by_frame() {
+            out.frame = frame;
             match told {
                 Some(time_ns) => {
                     stage.begin_told(time_ns, range.start, &mut out);
@@ -348,6 +351,8 @@ struct Scratch {
     marks: Vec<u8>,
     /// Since the last cut.
     pulses: Vec<Pulse>,
+    /// What the readout says of each of them; empty if it tells no frames.
+    frames: Vec<Frame>,
     pulses_begun: u64,
 }
 
@@ -356,6 +361,7 @@ impl Scratch {
         self.offsets_ns.clear();
         self.marks.clear();
         self.pulses.clear();
+        self.frames.clear();
         self.pulses_begun = 0;
     }
 }
@@ -368,6 +374,8 @@ struct Out<'a> {
     scratch: &'a mut Scratch,
     /// The first event that has not been delivered.
     from: usize,
+    /// What the readout says of the pulse whose turn it is; none if it tells no frames.
+    frame: Option<Frame>,
     deliver: &'a mut dyn FnMut(PulsedBatch),
 }
 
@@ -381,15 +389,21 @@ impl<'a> Out<'a> {
         if self.scratch.pulses.len() == MOST_PULSES {
             self.deliver(pulse.first_event);
         }
-        self.scratch.pulses.push(pulse);
+        self.name(pulse);
         self.scratch.pulses_begun += 1;
     }
 
-    /// Names a pulse that goes on, unless it is the last one that this batch has.
+    /// Names a pulse that goes on, unless it is the last one that this batch has, and nothing else is said of it now.
     fn go_on(&mut self, pulse: Pulse, first_event: usize) {
-        if self.scratch.pulses.last().is_none_or(|last| !last.is_same(&pulse)) {
-            self.scratch.pulses.push(Pulse { first_event, ..pulse });
+        let is_named = self.scratch.pulses.last().is_some_and(|last| last.is_same(&pulse));
+        if !is_named || self.scratch.frames.last() != self.frame.as_ref() {
+            self.name(Pulse { first_event, ..pulse });
         }
+    }
+
+    fn name(&mut self, pulse: Pulse) {
+        self.scratch.pulses.push(pulse);
+        self.scratch.frames.extend(self.frame);
     }
 
     /// True if a pulse at this time, and any event that can belong to it, can be expressed since 1970.
@@ -410,11 +424,13 @@ impl<'a> Out<'a> {
             offsets_ns: self.scratch.offsets_ns[range.clone()].to_vec(),
             marks: self.scratch.marks.get(range.clone()).unwrap_or_default().to_vec(),
             pulses: self.scratch.pulses.iter().map(shift).collect(),
+            frames: self.scratch.frames.clone(),
             calendar: self.calendar,
             pulses_begun: std::mem::take(&mut self.scratch.pulses_begun),
             arrival_ns: self.arrival_ns,
         };
         self.scratch.pulses.clear();
+        self.scratch.frames.clear();
         (self.deliver)(batch);
     }
 }

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::event::{Event, EventBatch};
+use crate::frame::Frame;
 use crate::pulse::PulseTrain;
 use crate::time::ManualClock;
 use proptest::prelude::*;
@@ -248,4 +249,47 @@ proptest! {
         prop_assert_eq!(records.iter().map(|(_, offsets)| offsets.len()).sum::<usize>(), events);
         prop_assert_eq!(counters.events_handed_on as usize, events);
     }
+}
+
+#[test]
+fn frames_travel_with_their_pulses_through_batches_that_are_cut() {
+    let frame = |period| Frame { period: Some(period), ..Frame::default() };
+    let told = PulseStageSettings {
+        is_told: true,
+        ..PulseStageSettings::new(PulseTrain::default(), CalendarRule::Readout)
+    };
+    let mut stage = PulseStage::new(told);
+    let mut delivered = Vec::new();
+    let mut events = EventBatch::new(5000);
+    // An event without a pulse, a frame, a pulse of which nothing is known, and more frames than one batch has pulses.
+    assert!(events.push(Event { time_ns: 3, pixel_id: 1 }));
+    assert!(events.begin_frame(10, frame(0)) && events.push(Event { time_ns: 12, pixel_id: 2 }));
+    assert!(events.begin_pulse(20));
+    for period in 1..4200 {
+        assert!(events.begin_frame(20 + u64::from(period), frame(period)));
+    }
+    stage.hand_on(&events, None, &mut |batch| delivered.push(batch));
+    let mut all = Vec::new();
+    for batch in &delivered {
+        assert_eq!(batch.pulses().len(), batch.frames().len());
+        let times = batch.pulses().iter().map(|pulse| pulse.time_ns);
+        all.extend(times.zip(batch.frames().iter().map(|frame| frame.period)));
+    }
+    assert_eq!(delivered.len(), 2);
+    assert_eq!(all[..4], [(3, None), (10, Some(0)), (20, None), (21, Some(1))]);
+    assert_eq!((all.len(), all[4201]), (4202, (4219, Some(4199))));
+
+    // The frame goes on: named again in the next batch, begun once.
+    events.clear();
+    assert!(events.begin_frame(4219, frame(4199)) && events.push(Event { time_ns: 4220, pixel_id: 2 }));
+    stage.hand_on(&events, None, &mut |batch| delivered.push(batch));
+    let last = delivered.last().unwrap();
+    assert_eq!((last.pulses_begun(), last.frame(0), last.frame(1)), (0, Some(&frame(4199)), None));
+
+    // Another board says something else of the frame: it is named again, and begun once all the same.
+    events.clear();
+    assert!(events.begin_frame(4219, frame(4199)) && events.begin_frame(4219, frame(7)));
+    stage.hand_on(&events, None, &mut |batch| delivered.push(batch));
+    let last = delivered.last().unwrap();
+    assert_eq!((last.pulses_begun(), last.frames()), (0, [frame(4199), frame(7)].as_slice()));
 }
