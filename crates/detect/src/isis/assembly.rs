@@ -58,6 +58,9 @@ pub struct Assembly {
     fronts: Earliest,
     is_expected: Vec<bool>,
     leader: Option<Leader>,
+    /// The first reference time, where boards are waited for once they send: for a while others may begin.
+    settling_from_ns: Option<u64>,
+    expects_seen: bool,
     /// The frame that was closed last.
     closed: Option<At>,
     /// True while the earliest frame is to be closed for want of room.
@@ -107,6 +110,8 @@ impl Assembly {
             fronts: Earliest::new(boards),
             is_expected: vec![false; boards],
             leader: None,
+            settling_from_ns: None,
+            expects_seen: false,
             closed: None,
             is_forced: false,
             has_ended: false,
@@ -128,6 +133,14 @@ impl Assembly {
     /// What counts as a jump.
     pub fn jump_rules(settings: &FrameSettings) -> JumpRules {
         JumpRules { forward_ns: settings.forward_jump / 1000, restart_ns: settings.restart / 1000 }
+    }
+
+    /// Waits for boards once they send. Frames of the first time, as long as `frames.lag`, leave only when all that have begun have
+    /// gone on: others may begin meanwhile.
+    #[must_use]
+    pub fn expecting_seen(mut self) -> Self {
+        self.expects_seen = true;
+        self
     }
 
     /// Waits for a board in all frames from now on, and in those that are open and not earlier than its first message.
@@ -173,6 +186,9 @@ impl Assembly {
         let Some(front) = board.clock.front() else { return };
         if board.is_expected {
             self.fronts.set(number, if board.clock.has_ended() { (u32::MAX - 1, u64::MAX) } else { front });
+        }
+        if self.expects_seen && self.settling_from_ns.is_none() {
+            self.settling_from_ns = Some(front.1);
         }
         if self.leader.is_none_or(|leader| front > leader.front) {
             self.leader = Some(Leader { front, epoch_start_ns: board.clock.epoch_start_ns() });
@@ -275,23 +291,34 @@ impl Assembly {
         let slot = *self.order.front()?;
         let frame = &self.frames[usize::from(slot)];
         let (epoch, latest) = (frame.at.0, frame.latest_ns);
-        if frame.waiting == 0 && frame.others_open == 0 {
-            return Some((slot, FrameState::Complete));
-        }
+        let is_whole = frame.waiting == 0 && frame.others_open == 0;
         let slowest = match self.fronts.earliest() {
             NEVER => (u32::MAX, u64::MAX),
             slowest => slowest,
         };
-        if slowest > (epoch, latest.saturating_add(self.distances.window)) || self.has_ended {
-            // Where boards announce nothing, all that can be said is whether they have come.
-            let is_unknown = self.announced == Announced::Ignored;
-            return Some((slot, if is_unknown { FrameState::Unknown } else { FrameState::Incomplete }));
-        }
+        let have_gone_on = self.has_ended || slowest > (epoch, latest.saturating_add(self.distances.window));
         let is_behind = |Leader { front: (of, front), epoch_start_ns }: Leader| {
             let from = if of == epoch { latest } else { epoch_start_ns };
             of >= epoch && front.saturating_sub(from) > self.distances.lag
         };
-        (self.leader.is_some_and(is_behind) || self.is_forced).then_some((slot, FrameState::Late))
+        let is_over = self.is_forced || self.leader.is_some_and(is_behind);
+        let state = match (is_whole, have_gone_on, is_over) {
+            (true, gone_on, over) if gone_on || over || !self.is_settling() => FrameState::Complete,
+            // Where boards announce nothing, all that can be said is whether they have come.
+            (false, true, _) if self.announced == Announced::Ignored => FrameState::Unknown,
+            (false, true, _) => FrameState::Incomplete,
+            (false, false, true) => FrameState::Late,
+            _ => return None,
+        };
+        Some((slot, state))
+    }
+
+    /// True as long as boards that nobody has listed may begin.
+    fn is_settling(&self) -> bool {
+        let since = |from: u64| {
+            self.leader.is_none_or(|leader| leader.front.1.saturating_sub(from) <= self.distances.lag)
+        };
+        self.settling_from_ns.is_some_and(since)
     }
 
     /// Hands on frames that are closed, and closes those that can be. False if the batch is full.

@@ -241,7 +241,7 @@ impl Boards {
             None => format!("PC{pcb} ({source})"),
         };
         let is_control = address.is_none();
-        Some(self.add(Listed { key, name, wired: None, is_control }, self.expects_seen))
+        Some(self.add(Listed { key, name, wired: None, is_control }, false))
     }
 
     /// The board of this number.

@@ -96,6 +96,9 @@ impl Isis {
         let boards = Boards::new(settings);
         let assembly = settings.frames.assembled.then(|| {
             let mut assembly = Assembly::new(&settings.frames, room, uah_per_proton, ledger.clone());
+            if boards.expects_seen() {
+                assembly = assembly.expecting_seen();
+            }
             let listed = boards.all().iter().enumerate();
             listed
                 .filter(|(_, board)| board.is_expected)

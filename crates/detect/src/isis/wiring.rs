@@ -2,8 +2,8 @@
 
 use csv::{ReaderBuilder, StringRecord, Trim};
 use evforge_core::pixel_ids::{IdRange, PixelIds};
-use serde::Deserialize;
 use std::net::Ipv4Addr;
+use std::str::FromStr;
 
 /// The columns, in their order. The ninth is misspelt in the tables of ISIS, and so it is here.
 pub const COLUMNS: [&str; 10] = [
@@ -87,27 +87,25 @@ pub struct WiringRow {
     pub ids: u32,
 }
 
-/// A row as it is written.
-#[derive(Deserialize)]
-struct Written<'a> {
-    #[serde(rename = "BRD_NUM")]
-    _number: u8,
-    #[serde(rename = "BRD_Ref")]
-    board: &'a str,
-    #[serde(rename = "BRD_Type")]
-    board_type: &'a str,
-    #[serde(rename = "Packet_Type")]
-    packet_type: &'a str,
-    #[serde(rename = "SW_Pos")]
-    _switch: u8,
-    #[serde(rename = "StreamingIP")]
-    address: Ipv4Addr,
-    #[serde(rename = "CH")]
-    channel: u8,
-    #[serde(rename = "Mantid_DetectorID_Start")]
-    first_id: u32,
-    #[serde(rename = "Mantid_Detector_ID_Lenght")]
-    length: u32,
+/// The fields of a row.
+struct Fields<'a> {
+    record: &'a StringRecord,
+    line: u64,
+}
+
+impl<'a> Fields<'a> {
+    fn text(&self, column: usize) -> &'a str {
+        self.record.get(column).unwrap_or_default()
+    }
+
+    fn value<T: FromStr>(&self, column: usize, expected: &str) -> Result<T, String> {
+        self.text(column).parse().or_else(|_| self.refuse(column, expected))
+    }
+
+    fn refuse<T>(&self, column: usize, expected: &str) -> Result<T, String> {
+        let (line, name, found) = (self.line, COLUMNS[column], self.text(column));
+        Err(format!("line {line}, column {name}: found {found:?}, expected {expected}"))
+    }
 }
 
 /// Reads a table.
@@ -116,7 +114,7 @@ struct Written<'a> {
 /// What is wrong in which line and column, and what is expected there.
 pub fn read(text: &str) -> Result<Vec<WiringRow>, String> {
     let mut reader = ReaderBuilder::new().trim(Trim::All).from_reader(text.as_bytes());
-    let header = reader.headers().map_err(|error| explain(&error, &StringRecord::new()))?.clone();
+    let header = reader.headers().map_err(|error| explain(&error))?.clone();
     if let Some((place, expected)) =
         COLUMNS.iter().enumerate().find(|(place, name)| header.get(*place) != Some(name))
     {
@@ -134,10 +132,10 @@ pub fn read(text: &str) -> Result<Vec<WiringRow>, String> {
     let mut record = StringRecord::new();
     loop {
         match reader.read_record(&mut record) {
-            Ok(true) if rows.len() < MOST_ROWS => rows.push(row(&record, &header)?),
+            Ok(true) if rows.len() < MOST_ROWS => rows.push(row(&record)?),
             Ok(true) => return Err(format!("has more than {MOST_ROWS} rows")),
             Ok(false) => break,
-            Err(error) => return Err(explain(&error, &header)),
+            Err(error) => return Err(explain(&error)),
         }
     }
     if rows.is_empty() {
@@ -149,49 +147,45 @@ pub fn read(text: &str) -> Result<Vec<WiringRow>, String> {
     Ok(rows)
 }
 
-fn row(record: &StringRecord, header: &StringRecord) -> Result<WiringRow, String> {
+fn row(record: &StringRecord) -> Result<WiringRow, String> {
     let line = record.position().map_or(0, csv::Position::line);
-    let written: Written<'_> = record.deserialize(Some(header)).map_err(|error| explain(&error, header))?;
-    let wrong = |column: &str, found: &dyn std::fmt::Debug, expected: &str| {
-        Err(format!("line {line}, column {column}: found {found:?}, expected {expected}"))
-    };
-    let of_board = |&&(board, _, _): &&(&str, &str, BoardType)| board == written.board_type;
-    if !TYPES.iter().any(|of| of_board(&of)) {
-        return wrong("BRD_Type", &written.board_type, "PC3634M1S, PC3544MS or PC3877MS");
-    }
-    let packets: Vec<&str> = TYPES.iter().filter(of_board).map(|(_, packets, _)| *packets).collect();
-    let found = TYPES.iter().filter(of_board).find(|(_, packets, _)| *packets == written.packet_type);
-    let Some(&(_, _, board_type)) = found else {
-        let expected = format!("{} for a {}", packets.join(" or "), written.board_type);
-        return wrong("Packet_Type", &written.packet_type, &expected);
-    };
-    let length_column = COLUMNS[8];
-    let ids = match (board_type, written.length) {
-        (BoardType::MadcPosition | BoardType::MadcHeight, length) => {
-            if written.channel >= CHANNELS {
-                return wrong("CH", &written.channel, "a channel from 0 to 7");
-            }
-            if !length.is_power_of_two() || length > MOST_POSITIONS {
-                return wrong(length_column, &length, "a power of two from 1 to 4096");
-            }
-            length
+    let fields = Fields { record, line };
+    let _number: u8 = fields.value(0, "a number from 0 to 255")?;
+    let board_type = board_type(&fields)?;
+    let _switch: u8 = fields.value(4, "a number from 0 to 255")?;
+    let address: Ipv4Addr = fields.value(5, "an address of IPv4, as in 192.168.1.3")?;
+    let channel: u8 = fields.value(6, "a number from 0 to 255")?;
+    let first_id: u32 = fields.value(7, "a number from 0 to 2147483647")?;
+    let ids: u32 = fields.value(8, "a number from 0 on")?;
+    if board_type.has_channels() {
+        if channel >= CHANNELS {
+            return fields.refuse(6, "a channel from 0 to 7");
         }
-        (_, length) => length,
-    };
-    let last = ids.saturating_sub(1).min(LARGEST_ID);
-    if written.first_id > LARGEST_ID - last {
-        let expected = format!("at most {}: ids have 31 bits, and here are {ids} of them", LARGEST_ID - last);
-        return wrong("Mantid_DetectorID_Start", &written.first_id, &expected);
+        if !ids.is_power_of_two() || ids > MOST_POSITIONS {
+            return fields.refuse(8, "a power of two from 1 to 4096");
+        }
     }
-    Ok(WiringRow {
-        line,
-        board: written.board.to_owned(),
-        board_type,
-        address: written.address,
-        channel: if board_type.has_channels() { written.channel } else { 0 },
-        first_id: written.first_id,
-        ids,
-    })
+    let most = LARGEST_ID - ids.saturating_sub(1).min(LARGEST_ID);
+    if first_id > most {
+        return fields.refuse(7, &format!("at most {most}: ids have 31 bits, and here are {ids} of them"));
+    }
+    let channel = if board_type.has_channels() { channel } else { 0 };
+    Ok(WiringRow { line, board: fields.text(1).to_owned(), board_type, address, channel, first_id, ids })
+}
+
+fn board_type(fields: &Fields<'_>) -> Result<BoardType, String> {
+    let (board, packets) = (fields.text(2), fields.text(3));
+    let of_board = || TYPES.iter().filter(|of| of.0 == board);
+    if of_board().next().is_none() {
+        return fields.refuse(2, "PC3634M1S, PC3544MS or PC3877MS");
+    }
+    match of_board().find(|of| of.1 == packets) {
+        Some(&(_, _, board_type)) => Ok(board_type),
+        None => {
+            let names: Vec<&str> = of_board().map(|of| of.1).collect();
+            fields.refuse(3, &format!("{} for a {board}", names.join(" or ")))
+        }
+    }
 }
 
 /// An address is of one board, and a channel is wired once.
@@ -253,17 +247,12 @@ fn check_ids(rows: &[WiringRow]) -> Result<(), String> {
 }
 
 /// An error of the CSV reader for a person, with line and column.
-fn explain(error: &csv::Error, header: &StringRecord) -> String {
+fn explain(error: &csv::Error) -> String {
     use csv::ErrorKind as Kind;
     let line = error.position().map_or_else(String::new, |position| format!("line {}", position.line()));
     match error.kind() {
         Kind::UnequalLengths { expected_len, len, .. } => {
             format!("{line}: found {len} columns, expected {expected_len}")
-        }
-        Kind::Deserialize { err, .. } => {
-            let name = err.field().and_then(|place| header.get(place as usize));
-            let column = name.map_or_else(String::new, |name| format!(", column {name}"));
-            format!("{line}{column}: {}", err.kind())
         }
         Kind::Utf8 { err, .. } => format!("{line}, column {}: is not text in UTF-8", err.field() + 1),
         _ => format!("cannot be read as CSV: {error}"),
@@ -311,19 +300,19 @@ mod tests {
         for (rows, expected) in [
             (
                 vec![good, "0,A,PC3544MS,Position,0,10.0.0.1,1,1000,300,"],
-                "line 3, column Mantid_Detector_ID_Lenght: found 300, expected a power of two",
+                "line 3, column Mantid_Detector_ID_Lenght: found \"300\", expected a power of two",
             ),
             (
                 vec!["0,A,PC3544MS,Position,0,10.0.0.1,1,1000,0,"],
-                "line 2, column Mantid_Detector_ID_Lenght: found 0, expected a power of two",
+                "line 2, column Mantid_Detector_ID_Lenght: found \"0\", expected a power of two",
             ),
             (
                 vec!["0,A,PC3544MS,Position,0,10.0.0.1,1,1000,8192,"],
-                "found 8192, expected a power of two from 1 to 4096",
+                "found \"8192\", expected a power of two from 1 to 4096",
             ),
             (
                 vec!["0,A,PC3544MS,Position,0,10.0.0.1,8,1000,256,"],
-                "line 2, column CH: found 8, expected a channel from 0 to 7",
+                "line 2, column CH: found \"8\", expected a channel from 0 to 7",
             ),
             (
                 vec!["0,A,PC1,Position,0,10.0.0.1,1,1000,256,"],
@@ -333,8 +322,14 @@ mod tests {
                 vec!["0,A,PC3544MS,DIM_OUT,0,10.0.0.1,1,1000,256,"],
                 "column Packet_Type: found \"DIM_OUT\", expected Position or PulseHeight for a PC3544MS",
             ),
-            (vec!["0,A,PC3544MS,Position,0,10.0.0.300,1,1000,256,"], "line 2, column StreamingIP: "),
-            (vec!["0,A,PC3544MS,Position,0,10.0.0.1,1,-5,256,"], "line 2, column Mantid_DetectorID_Start: "),
+            (
+                vec!["0,A,PC3544MS,Position,0,10.0.0.300,1,1000,256,"],
+                "line 2, column StreamingIP: found \"10.0.0.300\", expected an address",
+            ),
+            (
+                vec!["0,A,PC3544MS,Position,0,10.0.0.1,1,-5,256,"],
+                "line 2, column Mantid_DetectorID_Start: found \"-5\", expected a number",
+            ),
             (vec!["0,A,PC3544MS,Position,0,10.0.0.1,1,2147483400,256,"], "expected at most 2147483392"),
             (
                 vec![good, "0,A,PC3544MS,Position,0,10.0.0.1,0,1000,256,"],
