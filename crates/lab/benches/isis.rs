@@ -203,13 +203,14 @@ impl Messages {
     fn take(&mut self, events: &mut EventBatch) {
         for (start, range) in events.by_pulse() {
             let start = start.unwrap_or_default();
+            let reference = [start as i64];
             self.times_of_flight.clear();
             self.times_of_flight
                 .extend(events.times_ns()[range.clone()].iter().map(|time| (time - start) as u32));
             let message = Ev44 {
                 source_name: "isis",
                 message_id: 0,
-                reference_time: (&[start as i64]).into(),
+                reference_time: reference[..].into(),
                 reference_time_index: (&[0]).into(),
                 time_of_flight: self.times_of_flight[..].into(),
                 pixel_id: events.pixel_ids()[range.clone()].into(),
