@@ -1,12 +1,14 @@
 //! Events of a message to times of flight and ids (ISIS streaming readout, sections 2 and 3).
 //!
 //! A message is decoded in one go, without a branch per event, and looked at afterwards: only if anything in it is out of the
-//! ordinary is it gone through once more, event by event.
+//! ordinary is it gone through once more, event by event. The compiler makes that loop for several processors, and the best that
+//! this one has is taken ([`pulp`]).
 
 use super::counters::IsisCounters;
 use super::wiring::{BoardType, CHANNELS, WiringRow};
 use evforge_wire::isis::BoardParameters;
 use evforge_wire::isis::event::{v1, v2};
+use pulp::Arch;
 
 /// The largest time of flight in nanoseconds, and the largest id: 31 bits.
 const LARGEST: u64 = i32::MAX as u64;
@@ -109,10 +111,20 @@ impl WiredBoard {
 /// The times of a message.
 #[derive(Clone, Copy, Debug)]
 pub struct Timing {
+    /// What this processor can do.
+    pub arch: Arch,
     /// Nanoseconds of a tick.
-    pub tick_ns: u64,
+    pub tick_ns: u32,
     /// Nanoseconds that are added to each time of flight: the frame sync delay.
     pub delay_ns: u64,
+}
+
+impl Timing {
+    /// Nanoseconds of a raw time.
+    #[inline(always)]
+    fn of(self, raw: u32) -> u64 {
+        u64::from(raw) * u64::from(self.tick_ns) + self.delay_ns
+    }
 }
 
 /// Appends the events of a version 1 message to `out`, in which there is room for all. Returns how many there are; those that
@@ -191,15 +203,17 @@ fn decode(
     counters: &mut IsisCounters,
     place: impl Fn(u64) -> Placed,
 ) -> usize {
-    let Timing { tick_ns, delay_ns } = timing;
-    let (mut faults, mut ids, mut times) = (0, 0, 0);
-    out.fill(events, |word| {
-        let Placed { raw, id, fault } = place(word);
-        let time_ns = u64::from(raw) * tick_ns + delay_ns;
-        faults |= fault;
-        ids |= id;
-        times |= time_ns;
-        (time_ns as u32, id as u32)
+    let (faults, ids, times) = timing.arch.dispatch(|| {
+        let (mut faults, mut ids, mut times) = (0, 0, 0);
+        out.fill(events, |word| {
+            let Placed { raw, id, fault } = place(word);
+            let time_ns = timing.of(raw);
+            faults |= fault;
+            ids |= id;
+            times |= time_ns;
+            (time_ns as u32, id as u32)
+        });
+        (faults, ids, times)
     });
     // A bit above the lowest 31 is in one of them if it is in all together.
     if faults == 0 && ids <= LARGEST && times <= LARGEST {
@@ -220,7 +234,7 @@ fn one_by_one(
     let mut placed = 0;
     for event in events {
         let Placed { raw, id, fault } = place(u64::from_be_bytes(*event));
-        let time_ns = u64::from(raw) * timing.tick_ns + timing.delay_ns;
+        let time_ns = timing.of(raw);
         if fault & NO_EVENT != 0 {
             counters.no_event += 1;
         } else if fault & UNWIRED != 0 {
