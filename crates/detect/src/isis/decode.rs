@@ -139,28 +139,30 @@ pub fn version_1(
 ) -> usize {
     let raw = |word: u64| v1::raw_time((word >> 32) as u32);
     match (board.meaning, board.by_height) {
-        (Meaning::Wlsf { first_id }, false) => decode(events, timing, out, counters, |word| Placed {
+        (Meaning::Wlsf { first_id }, false) => decode(events, timing, out, counters, move |word| Placed {
             raw: raw(word),
             id: u64::from(first_id) + u64::from(word as u16),
             fault: 0,
         }),
-        (Meaning::Wlsf { first_id }, true) => decode(events, timing, out, counters, |word| Placed {
+        (Meaning::Wlsf { first_id }, true) => decode(events, timing, out, counters, move |word| Placed {
             raw: raw(word),
             id: u64::from(first_id) + u64::from(v1::Wlsf::of(word as u32).height),
             fault: 0,
         }),
-        (Meaning::Madc { channels, wired }, by_height) => decode(events, timing, out, counters, |word| {
-            let madc = v1::Madc::of(word as u32);
-            let Channel { first_id, shift } = channels[usize::from(madc.channel & (CHANNELS - 1))];
-            let value = u32::from(if by_height { madc.height } else { madc.position });
-            let fault = (!wired >> madc.channel) & 1;
-            Placed {
-                raw: raw(word),
-                id: u64::from(first_id) + u64::from(value >> shift),
-                fault: fault * UNWIRED,
-            }
-        }),
-        (Meaning::Lvds { first_id }, _) => decode(events, timing, out, counters, |word| Placed {
+        (Meaning::Madc { channels, wired }, by_height) => {
+            decode(events, timing, out, counters, move |word| {
+                let madc = v1::Madc::of(word as u32);
+                let Channel { first_id, shift } = channels[usize::from(madc.channel & (CHANNELS - 1))];
+                let value = u32::from(if by_height { madc.height } else { madc.position });
+                let fault = (!wired >> madc.channel) & 1;
+                Placed {
+                    raw: raw(word),
+                    id: u64::from(first_id) + u64::from(value >> shift),
+                    fault: fault * UNWIRED,
+                }
+            })
+        }
+        (Meaning::Lvds { first_id }, _) => decode(events, timing, out, counters, move |word| Placed {
             raw: raw(word),
             id: u64::from(first_id) + u64::from(word as u32),
             fault: 0,
@@ -177,7 +179,7 @@ pub fn version_2(
     out: &mut impl Columns,
     counters: &mut IsisCounters,
 ) -> usize {
-    decode(events, timing, out, counters, |word| {
+    decode(events, timing, out, counters, move |word| {
         let first = (word >> 32) as u32;
         let fault = u32::from(!v2::is_event(first)) * NO_EVENT;
         let id = v2::SelfDescribed::of(word as u32, board).pixel(board);
@@ -201,11 +203,13 @@ fn decode(
     timing: Timing,
     out: &mut impl Columns,
     counters: &mut IsisCounters,
-    place: impl Fn(u64) -> Placed,
+    place: impl Fn(u64) -> Placed + Copy,
 ) -> usize {
-    let (faults, ids, times) = timing.arch.dispatch(|| {
+    let columns = &mut *out;
+    // Everything by value: what is reached by a reference would be read again for each event.
+    let (faults, ids, times) = timing.arch.dispatch(move || {
         let (mut faults, mut ids, mut times) = (0, 0, 0);
-        out.fill(events, |word| {
+        columns.fill(events, |word| {
             let Placed { raw, id, fault } = place(word);
             let time_ns = timing.of(raw);
             faults |= fault;
@@ -229,7 +233,7 @@ fn one_by_one(
     timing: Timing,
     out: &mut impl Columns,
     counters: &mut IsisCounters,
-    place: impl Fn(u64) -> Placed,
+    place: impl Fn(u64) -> Placed + Copy,
 ) -> usize {
     let mut placed = 0;
     for event in events {
@@ -266,10 +270,11 @@ pub struct EventColumns<'a> {
 impl Columns for EventColumns<'_> {
     #[inline(always)]
     fn fill(&mut self, events: &[[u8; 8]], mut place: impl FnMut(u64) -> (u32, u32)) {
+        let reference_ns = self.reference_ns;
         let (times, ids) = (&mut self.times_ns[self.used..], &mut self.ids[self.used..]);
         for ((event, time), id) in events.iter().zip(times).zip(ids) {
             let (time_ns, placed) = place(u64::from_be_bytes(*event));
-            (*time, *id) = (self.reference_ns + u64::from(time_ns), placed);
+            (*time, *id) = (reference_ns + u64::from(time_ns), placed);
         }
         self.used += events.len();
     }
