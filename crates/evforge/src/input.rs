@@ -21,14 +21,23 @@ use std::sync::atomic::AtomicBool;
 
 /// Refuses `.pkts` for a detector that needs to know where packets come from or go to, which such a file does not say.
 pub(crate) fn refuse_without_origin(path: &Path, config: &Config) -> Result<(), CommandError> {
-    let DetectorSettings::Sonde(sonde) = &config.detector else { return Ok(()) };
-    let is_told_apart = sonde.groups.iter().any(|group| group.address != GroupAddress::Any);
-    if !is_told_apart || path.extension().is_none_or(|extension| extension != "pkts") {
+    let (what, unknown) = match &config.detector {
+        DetectorSettings::Sonde(sonde)
+            if sonde.groups.iter().any(|group| group.address != GroupAddress::Any) =>
+        {
+            ("the groups of [sonde]", "module")
+        }
+        DetectorSettings::Isis(isis) if !isis.rows.is_empty() || !isis.boards.is_empty() => {
+            ("the boards of [isis]", "board")
+        }
+        _ => return Ok(()),
+    };
+    if path.extension().is_none_or(|extension| extension != "pkts") {
         return Ok(());
     }
     Err(format!(
-        "{}: a .pkts file holds neither addresses nor ports, by which the groups of [sonde] are told apart: every packet \
-         in it would be of an unknown module. Take pcapng instead: give the file a name that ends in .pcapng where it \
+        "{}: a .pkts file holds neither addresses nor ports, by which {what} are told apart: every packet \
+         in it would be of an unknown {unknown}. Take pcapng instead: give the file a name that ends in .pcapng where it \
          is recorded or simulated",
         path.display()
     )

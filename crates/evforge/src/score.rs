@@ -199,11 +199,11 @@ pub(crate) fn score(arguments: &ScoreArguments) -> Result<ExitStatus, CommandErr
         .check(arguments.overwrite)?;
     check_writable("the score", &arguments.report)?;
     check_writable("the plot", &arguments.plot)?;
-    let geometry = config.build_detector()?.geometry();
+    let detector = config.build_detector()?;
     let settings = arguments.limits.settings();
     let mut runs = Vec::new();
     for (truth, events) in arguments.truth.iter().zip(&arguments.events) {
-        runs.push(ScoredRun::of(&geometry, truth, events, &settings)?);
+        runs.push(ScoredRun::of(&*detector, truth, events, &settings)?);
     }
     let mut ending = Ending::alongside_file(arguments.report.as_deref());
     ending.print(&text_of(&runs));

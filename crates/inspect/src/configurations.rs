@@ -7,7 +7,8 @@ use evforge_wire::recognise::{EssRecords, Format};
 pub fn shipped_for(format: Format) -> &'static [&'static str] {
     match format {
         // By type and records: `shipped_for_ess`.
-        Format::Ess | Format::Isis | Format::Numbered | Format::DropP1 => &[],
+        Format::Ess | Format::Numbered | Format::DropP1 => &[],
+        Format::Isis => &ISIS,
         Format::SrsVmm2 => {
             &["configs/reference-2018/gdgem-run16.toml", "configs/reference-2018/gdgem-recorded-vmm2.toml"]
         }
@@ -19,6 +20,24 @@ pub fn shipped_for(format: Format) -> &'static [&'static str] {
         Format::Jadaq1_3 => &["configs/multiblade-50.toml", "configs/multiblade.toml"],
         Format::Sonde => &["configs/sonde.toml", "configs/sonde-module.toml"],
         Format::AdcReadout => &["configs/adc-readout.toml"],
+    }
+}
+
+/// Of the streaming readout of ISIS: version 2 first, then version 1.
+const ISIS: [&str; 5] = [
+    "configs/isis-v2.toml",
+    "configs/isis-wlsf.toml",
+    "configs/isis-madc.toml",
+    "configs/isis-lvds.toml",
+    "configs/isis-large.toml",
+];
+
+/// The same for the streaming readout of ISIS, by whether messages of version 1 and of version 2 were seen.
+pub fn shipped_for_isis(versions: [bool; 2]) -> &'static [&'static str] {
+    match versions {
+        [true, false] => &ISIS[1..],
+        [false, true] => &ISIS[..1],
+        _ => &ISIS,
     }
 }
 

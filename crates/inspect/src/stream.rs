@@ -1,6 +1,6 @@
 //! One stream: the packets of one format, and one ESS type, from one source to one port.
 
-use crate::configurations::{shipped_for, shipped_for_ess, with_key};
+use crate::configurations::{shipped_for, shipped_for_ess, shipped_for_isis, with_key};
 use crate::content::Content;
 use crate::report::{Line, line, named_counts};
 use evforge_core::packet::Packet;
@@ -89,6 +89,7 @@ impl Stream {
     pub fn shipped(&self) -> &'static [&'static str] {
         match (&self.content, self.key.format) {
             (Content::Ess(content), _) => shipped_for_ess(content.detector_type(), content.records()),
+            (Content::Isis(content), _) => shipped_for_isis(content.versions()),
             (_, Some(format)) => shipped_for(format),
             (_, None) => &[],
         }
@@ -114,7 +115,6 @@ impl Stream {
             (Content::Ess(content), _) => {
                 format!("none: evforge does not decode {}", content.records().name())
             }
-            (_, Some(Format::Isis)) => "none".to_owned(),
             (_, Some(Format::Numbered)) => "no detector: `evforge receive` takes them".to_owned(),
             (_, Some(Format::DropP1)) => "no detector: `evforge drop receive` takes them".to_owned(),
             _ => "none: no format that evforge knows".to_owned(),

@@ -3,8 +3,8 @@
 use crate::LabError;
 use crate::plots::accuracy::svg;
 use crate::plots::figures::{Figures, RatePoint};
-use evforge_core::geometry::LogicalGeometry;
-use evforge_sim::score::{Score, ScoreSettings, event_file, run_table, score};
+use evforge_core::detector::Detector;
+use evforge_sim::score::{Score, ScoreSettings, event_file, ids_to_pixels, run_table, score};
 use evforge_sim::truth;
 use serde_json::{Value, json};
 use std::fmt::Display;
@@ -24,19 +24,22 @@ pub struct ScoredRun {
 }
 
 impl ScoredRun {
-    /// Scores the events of a file.
+    /// Scores the events of a file, of this detector.
     ///
     /// # Errors
     /// If a file cannot be read, or both do not belong together.
     pub fn of(
-        geometry: &LogicalGeometry,
+        detector: &dyn Detector,
         truth_path: &Path,
         event_path: &Path,
         settings: &ScoreSettings,
     ) -> Result<Self, LabError> {
-        let neutrons = truth::read(open(truth_path)?).map_err(|error| in_file(truth_path, &error))?;
-        let events = event_file::read(open(event_path)?).map_err(|error| in_file(event_path, &error))?;
-        let score = score(geometry, &neutrons, &events, settings)
+        let mut neutrons = truth::read(open(truth_path)?).map_err(|error| in_file(truth_path, &error))?;
+        let mut events = event_file::read(open(event_path)?).map_err(|error| in_file(event_path, &error))?;
+        if let Some(ids) = detector.pixel_ids() {
+            ids_to_pixels(&ids, &mut neutrons, &mut events);
+        }
+        let score = score(&detector.geometry(), &neutrons, &events, settings)
             .map_err(|error| format!("{} and {}: {error}", truth_path.display(), event_path.display()))?;
         Ok(Self { truth: truth_path.to_owned(), events: event_path.to_owned(), score })
     }

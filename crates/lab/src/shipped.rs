@@ -32,6 +32,7 @@ shipped!(
     "sonde-module",
     "beam-monitors",
     "adc-readout",
+    "isis-v2",
 );
 
 /// The detector of this name, as people call it, and the configuration that stands for it.

@@ -18,6 +18,7 @@ mod format_pages;
 mod help;
 mod inspect;
 mod instruments;
+mod isis;
 mod manual;
 mod mistakes;
 mod monitors_alongside;

@@ -92,10 +92,9 @@ impl IsisContent {
         [false, true].map(|is_v2| self.boards.keys().any(|key| key.is_v2 == is_v2))
     }
 
-    /// The boards of version 2 that describe their events.
-    pub fn described(&self) -> Vec<(u16, BoardParameters)> {
-        let described = |(key, board): (&BoardKey, &Board)| Some((key.pcb, board.parameters?));
-        self.boards.iter().filter_map(described).collect()
+    /// The boards of version 2: number of the printed circuit board, and how they describe their events, if they do.
+    pub fn boards_of_version_2(&self) -> impl Iterator<Item = (u16, Option<BoardParameters>)> {
+        self.boards.iter().filter(|(key, _)| key.is_v2).map(|(key, board)| (key.pcb, board.parameters))
     }
 
     /// Whether there is a board with events.

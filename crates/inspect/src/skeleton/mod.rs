@@ -113,9 +113,11 @@ fn head(stream: &Stream, text: &str) -> String {
         port => format!("[receive]\naddress = \"0.0.0.0:{port}\"\n\n"),
     };
     let unknown = if text.contains(MARK) { " What packets do not tell is marked UNKNOWN." } else { "" };
+    let runs =
+        if text.contains(NEEDS) { "It runs with the file that it needs." } else { "It runs as it is." };
     format!(
         "# Written by `evforge inspect --config-skeleton` from the packets of a capture.\n# {}\n\
-         # It runs as it is.{unknown}\n\
+         # {runs}{unknown}\n\
          name = \"skeleton\"\n\n{receive}{text}",
         stream.title()
     )
@@ -123,6 +125,9 @@ fn head(stream: &Stream, text: &str) -> String {
 
 /// What marks a guess.
 const MARK: &str = "UNKNOWN:";
+
+/// What marks a file that is needed and cannot be written from packets.
+const NEEDS: &str = "NEEDED:";
 
 /// What stands below the head: one text for each detector.
 fn bodies(format: Format, streams: &[&Stream], monitors: &[&Stream]) -> Result<Vec<String>, String> {
@@ -165,13 +170,7 @@ fn bodies(format: Format, streams: &[&Stream], monitors: &[&Stream]) -> Result<V
             });
             adc_readout(adc.max())
         }
-        Format::Isis => {
-            let isis = contents().filter_map(|content| match content {
-                Content::Isis(isis) => Some(isis.as_ref()),
-                _ => None,
-            });
-            isis::body(isis)
-        }
+        Format::Isis => isis::body(streams),
         Format::Numbered | Format::DropP1 => Err("they test a link, and no detector sends them".to_owned()),
     }
     .map(|texts| texts.into_iter().filter(|text| !text.is_empty()).collect())

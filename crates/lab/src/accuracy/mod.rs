@@ -13,7 +13,7 @@ use evforge_config::Config;
 use evforge_core::counter::Role;
 use evforge_core::quantity::Frequency;
 use evforge_sim::beam::parts::Parts;
-use evforge_sim::score::{Score, ScoreSettings, score};
+use evforge_sim::score::{Score, ScoreSettings, ids_to_pixels, score};
 use evforge_sim::simulation::SimulationError;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -111,12 +111,16 @@ pub fn accuracy_by(
     if unaccounted != 0 {
         return Err(SimulationError(format!("{unaccounted} packets, readouts or hits are unaccounted for")));
     }
-    let events: Vec<_> = formed.events.events().collect();
+    let mut events: Vec<_> = formed.events.events().collect();
+    let mut truth = formed.truth;
+    if let Some(ids) = formed.detector.pixel_ids() {
+        ids_to_pixels(&ids, &mut truth, &mut events);
+    }
     let limits = ScoreSettings {
         rate_window_ns: parts.map_or(limits.rate_window_ns, |parts| plan::rate_window_ns(&parts)),
         ..*limits
     };
-    let score = score(&formed.detector.geometry(), &formed.truth, &events, &limits)
+    let score = score(&formed.detector.geometry(), &truth, &events, &limits)
         .map_err(|error| SimulationError(error.to_string()))?;
     let discarded = ledger
         .counters

@@ -8,7 +8,7 @@ use evforge_core::packet::PacketSlab;
 use evforge_core::packet_source::{Fill, PacketSource};
 use evforge_lab::looped_capture::LoopedCapture;
 use evforge_lab::shipped;
-use evforge_net::capture::CaptureReader;
+use evforge_net::capture::{CaptureReader, CaptureWriter};
 use evforge_testkit::{shared_file, shared_folder};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -146,5 +146,34 @@ fn recordings_of_the_other_detectors_have_their_events_in_each_pass() {
         let (found, expected) = (all.len() + unconfirmed, 5 * once.len());
         assert!(found >= expected - expected / 50 - 10, "{name}: {found} of {expected}");
         assert!(all.len() <= expected + 10, "{name}: {} of {expected}", all.len());
+    }
+}
+
+/// Both versions: a frame of one pass never meets one of the next, and no frame is missing between them.
+#[test]
+fn frames_of_isis_are_complete_in_each_pass() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let configs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../configs");
+    for name in ["isis-v2", "isis-lvds"] {
+        let changes = ["simulation.isis.datagram_bytes=1000", "simulation.isis.events_per_message=50"];
+        let config = Config::read(&configs.join(format!("{name}.toml")), &changes.map(str::to_owned))
+            .expect("a shipped configuration");
+        let mut simulation = evforge_lab::simulation::simulation(&config).expect("it is simulated");
+        let mut packets: Vec<_> =
+            simulation.next_pulses(5).into_iter().flat_map(|pulse| pulse.packets).collect();
+        packets.extend(simulation.finish());
+        let path = folder.path().join(format!("{name}.pcapng"));
+        let mut writer = CaptureWriter::create(&path).expect("a capture");
+        packets.iter().for_each(|packet| writer.write(&packet.packet()).expect("room for a packet"));
+        writer.finish().expect("a whole capture");
+        let (once, ledger) = formed(&config, looped(&path, 1).expect(name));
+        let frames = ledger.frames.expect("frames").all.raw;
+        assert!(once.len() > 500 && frames == 5, "{name}: {} events in {frames} frames", once.len());
+        let (thrice, ledger) = formed(&config, looped(&path, 3).expect(name));
+        assert_eq!((thrice.len(), ledger.unaccounted()), (3 * once.len(), 0), "{name}");
+        assert_eq!(ledger.packets().lost, 0, "{name}");
+        assert_eq!(ledger.counters.value("frames_complete"), Some(15), "{name}");
+        let ids = |events: &[Event]| events.iter().map(|event| event.pixel_id).collect::<Vec<_>>();
+        assert_eq!(ids(&thrice), ids(&once).repeat(3), "{name}");
     }
 }

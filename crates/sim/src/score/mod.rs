@@ -16,6 +16,7 @@
 //! | ghost | no neutron lies within the limits: noise, or neutrons and gammas mixed up |
 
 pub mod event_file;
+mod facility_ids;
 pub mod matching;
 mod rate;
 mod residual;
@@ -26,6 +27,7 @@ mod table;
 mod tests;
 pub mod text;
 
+pub use facility_ids::ids_to_pixels;
 pub use matching::{EventOutcome, Matching, NeutronOutcome, match_events};
 pub use rate::RateBin;
 pub use residual::{Histogram, Residual};
