@@ -93,7 +93,7 @@ impl EventFollower {
         let of_events = found.iter().filter(|found| found.class == groups::EVENT_DATA);
         let number = of_events.clone().count();
         for found in of_events.take(MOST_GROUPS) {
-            match FollowedGroup::open(found, number) {
+            match FollowedGroup::open(&file, found, number) {
                 Ok(group) => {
                     of_groups.push(GroupContent::of(found));
                     opened.push(group);
@@ -131,6 +131,7 @@ impl EventFollower {
             faults,
         };
         follower.look()?;
+        follower.content.frame_vetoes = follower.groups.iter().find_map(FollowedGroup::frame_vetoes);
         let first = follower.groups.iter_mut().max_by_key(|group| group.pulses());
         follower.content.period_ns = first.and_then(FollowedGroup::period_ns);
         Ok(follower)
