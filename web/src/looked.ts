@@ -42,6 +42,10 @@ export interface Looked {
   /** Bins of the spectra; null for those of the server. */
   bins: number | null;
   vetoed: "all" | "accepted" | "vetoed";
+  /** Of frames: a period from 1, null for all; with a veto that counts or without; and only those that are known to be complete. */
+  period: number | null;
+  frames: "all" | "good" | "vetoed";
+  complete: boolean;
   per: Per;
   /** Whether counts are divided by the share of packets that has come. */
   corrected: boolean;
@@ -69,6 +73,9 @@ export const nothingChosen: Looked = {
   regions: [],
   bins: null,
   vetoed: "all",
+  period: null,
+  frames: "all",
+  complete: false,
   per: "counts",
   corrected: false,
   compare: "none",

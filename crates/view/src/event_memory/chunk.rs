@@ -1,5 +1,6 @@
 //! A piece of a stream of events.
 
+use super::frames::FrameRun;
 use crate::beam::Charge;
 use evforge_core::event::PixelId;
 
@@ -22,6 +23,8 @@ pub(crate) struct Chunk {
     pub(crate) flights_ns: Vec<i32>,
     /// A bit for each veto that applies; empty without vetoes.
     pub(crate) marks: Vec<u8>,
+    /// What the readout tells of the frames in it; empty without frames.
+    pub(super) frames: Vec<FrameRun>,
 }
 
 impl Chunk {
@@ -30,9 +33,9 @@ impl Chunk {
         self.pixels.len()
     }
 
-    /// True if there is nothing to tell: neither events nor pulses nor charge.
+    /// True if there is nothing to tell: neither events nor pulses nor charge, nor anything of frames.
     pub(crate) fn is_empty(&self) -> bool {
-        self.pixels.is_empty() && self.pulses == 0 && self.charge == 0
+        self.pixels.is_empty() && self.pulses == 0 && self.charge == 0 && self.frames.is_empty()
     }
 
     /// The marks of event `at`.
@@ -48,5 +51,6 @@ impl Chunk {
             + self.pixels.capacity() * size_of::<PixelId>()
             + self.flights_ns.capacity() * size_of::<i32>()
             + self.marks.capacity()
+            + self.frames.capacity() * size_of::<FrameRun>()
     }
 }
