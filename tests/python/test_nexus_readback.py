@@ -90,8 +90,9 @@ def frames(entry, expected):
     assert found == rows, found
     assert log["period_log/time"][()].tolist() == expected["pulses"]
     attributes = log["veto_log/value"].attrs
-    vetoes = zip(attributes["bits"].tolist(), attributes["names"].tolist(), map(bool, attributes["counts"]), strict=True)
-    assert [list(veto) for veto in vetoes] == expected["vetoes"]
+    columns = [list(attributes.get(name, [])) for name in ("bits", "names", "counts")]
+    vetoes = [[int(bit), name, bool(counts)] for bit, name, counts in zip(*columns, strict=True)]
+    assert vetoes == expected["vetoes"], vetoes
     assert log["proton_charge/value"].attrs["units"] == entry["proton_charge"].attrs["units"] == "uAh"
     good = [row for row in rows if row[2]]
     assert [entry[name][()] for name in totals[:2]] == [len(rows), len(good)]
