@@ -62,6 +62,12 @@ export interface Looked {
   zoom: [number, number] | null;
 }
 
+/** Which frames are looked at: "period 2, good, complete"; empty for all pulses. */
+export function framesInWords({ period, frames, complete }: Looked): string {
+  const said = [period === null ? "" : `period ${period}`, frames === "all" ? "" : frames, complete ? "complete" : ""];
+  return said.filter((word) => word !== "").join(", ");
+}
+
 export const nothingChosen: Looked = {
   picture: null,
   further: [],
