@@ -29,6 +29,8 @@ pub(super) struct FollowedGroup {
     arrays: EventArrays,
     /// What is said of its pulses, if the file has frames.
     frames: Option<FrameArrays>,
+    /// Why they are not read on: the events are.
+    pub(super) frames_fault: Option<String>,
     pub(super) pixels: PixelRule,
     /// Why it is not read on.
     pub(super) fault: Option<String>,
@@ -56,6 +58,7 @@ impl FollowedGroup {
         Ok(Self {
             arrays: EventArrays::open(&found.group)?,
             frames: FrameArrays::of_entry(file, &found.group.name()),
+            frames_fault: None,
             pixels: PixelRule::default(),
             fault: None,
             pulses: 0,
@@ -102,8 +105,11 @@ impl FollowedGroup {
         (self.pulses, self.events) = (zeros.min(indices), ids.min(offsets));
         self.is_final = is_final;
         if let Some(frames) = &self.frames {
-            frames.refresh()?;
+            let refreshed = frames.refresh();
             let rows = frames.len();
+            if let Err(error) = refreshed {
+                self.give_up_frames(&error);
+            }
             // They are written before the pulses. A log that has no row for each of them is one of something else.
             if rows < self.pulses || (is_final && rows != self.pulses) {
                 self.frames = None;
@@ -178,8 +184,14 @@ impl FollowedGroup {
         if !(self.block_begin..self.block_begin + self.block.len()).contains(&number) {
             let range = number..(number + PULSES).min(self.pulses);
             self.block = self.arrays.pulses(range.clone())?;
-            let frames = self.frames.as_ref().map(|frames| frames.read(range)).transpose()?;
-            self.block_frames = frames.unwrap_or_default();
+            let frames = self.frames.as_ref().map(|frames| frames.read(range)).transpose();
+            self.block_frames = match frames {
+                Ok(frames) => frames.unwrap_or_default(),
+                Err(error) => {
+                    self.give_up_frames(&error);
+                    Vec::new()
+                }
+            };
             self.block_begin = number;
         }
         let found = self.block.get(number - self.block_begin).copied();
@@ -190,6 +202,12 @@ impl FollowedGroup {
     fn frame(&self, number: usize) -> Option<Frame> {
         self.frames.as_ref()?;
         self.block_frames.get(number.checked_sub(self.block_begin)?).copied()
+    }
+
+    /// Frames cannot be read: pulses and events go on without them.
+    fn give_up_frames(&mut self, error: &hdf5_metno::Error) {
+        self.frames = None;
+        self.frames_fault = Some(error.to_string());
     }
 
     /// The vetoes that frames can have, as far as they have names, where the file has frames.

@@ -251,7 +251,13 @@ impl EventFollower {
         let index = (damaged > 0).then(|| {
             format!("event_index of {damaged} pulses points to no events: their events are not shown")
         });
-        self.faults.iter().cloned().chain(self.groups.iter().filter_map(of_group)).chain(index).collect()
+        let of_frames = |group: &FollowedGroup| {
+            let fault = group.frames_fault.as_ref()?;
+            Some(format!("{}: its frames (framelog) are not shown: {fault}", group.path()))
+        };
+        let of_groups = self.groups.iter().filter_map(of_group);
+        let of_frames = self.groups.iter().filter_map(of_frames);
+        self.faults.iter().cloned().chain(of_groups).chain(of_frames).chain(index).collect()
     }
 }
 
