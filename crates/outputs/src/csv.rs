@@ -5,7 +5,7 @@
 //! then, in whole lines, as `<name>.partial`. While there is no space the output waits, and goes on when there is some.
 
 use crate::context::OutputContext;
-use crate::frames::{check_tells_frames, write_period};
+use crate::frame_text::{check_tells_frames, write_period};
 use crate::line_file::{Kept, LineFile, WRITE_BEHIND};
 use crate::plan::OutputPlan;
 use crate::settings::IfExists;

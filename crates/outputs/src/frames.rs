@@ -6,6 +6,7 @@
 
 use crate::context::OutputContext;
 use crate::csv::CsvCounters;
+use crate::frame_text::{check_tells_frames, write_period};
 use crate::line_file::{Kept, LineFile, WRITE_BEHIND};
 use crate::plan::OutputPlan;
 use crate::settings::IfExists;
@@ -68,31 +69,9 @@ impl OutputPlan for FramesSettings {
     }
 }
 
-/// Refuses what makes no sense for a detector that tells no frames.
-///
-/// # Errors
-/// In words, with `what` would be.
-pub(crate) fn check_tells_frames(context: &OutputContext, what: &str) -> Result<(), String> {
-    match context.ledger.frames {
-        Some(_) => Ok(()),
-        None => Err(format!(
-            "the readout of [{}] tells no frames (periods, vetoes, charge): {what}",
-            context.detector
-        )),
-    }
-}
-
 /// A batch has no more pulses than events and some more.
 fn memory_bound(batch_events: usize) -> usize {
     WRITE_BEHIND + (batch_events + 4096) * LONGEST_LINE
-}
-
-/// The period as people count it, from 1; empty if nobody has said it.
-pub(crate) fn write_period(line: &mut Vec<u8>, frame: &Frame) {
-    if let Some(period) = frame.period {
-        // Writing into memory cannot fail.
-        let _ = write!(line, "{}", u64::from(period) + 1);
-    }
 }
 
 /// Writes frames as CSV; see the [module](self).

@@ -26,6 +26,7 @@
 
 mod context;
 pub mod csv;
+mod frame_text;
 pub mod frames;
 mod kept;
 pub mod line_file;

@@ -3,6 +3,7 @@
 use super::frames::FrameRun;
 use crate::beam::Charge;
 use evforge_core::event::PixelId;
+use std::ops::Range;
 
 /// The time of flight of an event that has none: it is before its pulse, or has no pulse.
 pub(crate) const NO_FLIGHT: i32 = -1;
@@ -52,5 +53,22 @@ impl Chunk {
             + self.flights_ns.capacity() * size_of::<i32>()
             + self.marks.capacity()
             + self.frames.capacity() * size_of::<FrameRun>()
+    }
+
+    /// Frames from here on; those of the same kind as the newest ones join them.
+    pub(super) fn add_frames(&mut self, run: FrameRun) {
+        match self.frames.last_mut().filter(|last| last.kind == run.kind) {
+            Some(last) => {
+                last.pulses = last.pulses.wrapping_add(run.pulses);
+                last.charge = last.charge.wrapping_add(run.charge);
+            }
+            None => self.frames.push(run),
+        }
+    }
+
+    /// Frames and their events.
+    pub(crate) fn by_frames(&self) -> impl Iterator<Item = (&FrameRun, Range<usize>)> + '_ {
+        let ends = self.frames.iter().skip(1).map(|run| run.first_event).chain([self.len()]);
+        self.frames.iter().zip(ends).map(|(run, end)| (run, run.first_event..end))
     }
 }

@@ -1,10 +1,7 @@
-//! Frames in the memory: which events of a chunk belong to frames of which kind, with their pulses and their charge.
+//! Kinds of frames in the memory.
 
-use super::chunk::Chunk;
-use crate::beam::{Charge, charge_of};
+use crate::beam::Charge;
 use evforge_core::frame::{Frame, FrameState};
-use evforge_core::pulsed::{Pulse, PulsedBatch};
-use std::ops::Range;
 
 /// What tells frames apart for whoever looks at some of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,7 +15,7 @@ pub(crate) struct FrameKind {
 }
 
 impl FrameKind {
-    fn of(frame: &Frame) -> Self {
+    pub(super) fn of(frame: &Frame) -> Self {
         Self {
             period: frame.period,
             is_vetoed: frame.is_vetoed,
@@ -31,72 +28,10 @@ impl FrameKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FrameRun {
     /// The first of their events in the chunk.
-    first_event: usize,
+    pub(super) first_event: usize,
     /// None of pulses of which nothing but the time is told.
     pub(crate) kind: Option<FrameKind>,
     /// Pulses that began, and their charge, modulo 2^64 and 2^128: less than nothing where a frame turned out to be of another kind.
     pub(crate) pulses: u64,
     pub(crate) charge: Charge,
-}
-
-/// The frame that may go on.
-#[derive(Debug, Default)]
-pub(super) struct OpenFrame(Option<(Pulse, Option<Frame>)>);
-
-impl OpenFrame {
-    /// Adds the frames of a batch whose events are in `chunk` from `base` on. The charge that came with them; none if none was told.
-    ///
-    /// What becomes known of a pulse while it goes on holds for its events from there on, and for the pulse and its charge.
-    pub(super) fn add(&mut self, batch: &PulsedBatch, chunk: &mut Chunk, base: usize) -> Option<Charge> {
-        let mut told: Option<Charge> = None;
-        for (number, (pulse, range)) in batch.by_pulse().enumerate() {
-            let frame = batch.frame(number).copied();
-            let first_event = base + range.start;
-            let kind = frame.as_ref().map(FrameKind::of);
-            let charge = frame.and_then(|frame| frame.charge).map(charge_of);
-            let run = FrameRun { first_event, kind, pulses: 0, charge: 0 };
-            let before = self.0.filter(|(open, _)| open.is_same(pulse)).map(|(_, frame)| frame);
-            if before == Some(frame) {
-                chunk.add_frames(run);
-                continue;
-            }
-            let mut gained = charge;
-            if let Some(before) = before {
-                // The same pulse, of another kind: it moves there with its charge.
-                let was = before.and_then(|frame| frame.charge).map(charge_of);
-                let (pulses, of_before) = (1_u64.wrapping_neg(), was.unwrap_or(0).wrapping_neg());
-                let kind = before.as_ref().map(FrameKind::of);
-                chunk.add_frames(FrameRun { kind, pulses, charge: of_before, ..run });
-                gained = match (charge, was) {
-                    (None, None) => None,
-                    (now, was) => Some(now.unwrap_or(0).wrapping_sub(was.unwrap_or(0))),
-                };
-            }
-            chunk.add_frames(FrameRun { pulses: 1, charge: charge.unwrap_or(0), ..run });
-            if let Some(gained) = gained {
-                told = Some(told.unwrap_or(0).wrapping_add(gained));
-            }
-            self.0 = Some((*pulse, frame));
-        }
-        told
-    }
-}
-
-impl Chunk {
-    /// Frames from here on; those of the same kind as the newest ones join them.
-    fn add_frames(&mut self, run: FrameRun) {
-        match self.frames.last_mut().filter(|last| last.kind == run.kind) {
-            Some(last) => {
-                last.pulses = last.pulses.wrapping_add(run.pulses);
-                last.charge = last.charge.wrapping_add(run.charge);
-            }
-            None => self.frames.push(run),
-        }
-    }
-
-    /// Frames and their events.
-    pub(crate) fn by_frames(&self) -> impl Iterator<Item = (&FrameRun, Range<usize>)> + '_ {
-        let ends = self.frames.iter().skip(1).map(|run| run.first_event).chain([self.len()]);
-        self.frames.iter().zip(ends).map(|(run, end)| (run, run.first_event..end))
-    }
 }

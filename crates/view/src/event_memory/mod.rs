@@ -11,6 +11,7 @@
 mod chunk;
 mod frames;
 mod memory;
+mod open_frame;
 mod writer;
 
 pub(crate) use chunk::Chunk;

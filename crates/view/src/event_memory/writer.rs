@@ -1,8 +1,8 @@
 //! The writing end of the memory: adds to the open chunk, and closes it when it is full or old.
 
 use super::chunk::{Chunk, NO_FLIGHT};
-use super::frames::OpenFrame;
 use super::memory::EventMemory;
+use super::open_frame::OpenFrame;
 use crate::beam::Charge;
 use crate::lock::unix_ms;
 use evforge_core::pulsed::{PulseOrigin, PulsedBatch};

@@ -95,11 +95,6 @@ impl FollowedGroup {
 
     /// Learns what there is; if it `is_final`, nothing follows.
     pub(super) fn refresh(&mut self, is_final: bool) -> hdf5_metno::Result<()> {
-        if self.block_begin + self.block_frames.len() == self.pulses {
-            // What is said of the newest pulse may have changed: it was not taken yet.
-            self.block.pop();
-            self.block_frames.pop();
-        }
         self.arrays.refresh()?;
         let [ids, offsets, zeros, indices] = self.arrays.lengths();
         (self.pulses, self.events) = (zeros.min(indices), ids.min(offsets));
@@ -179,7 +174,8 @@ impl FollowedGroup {
         Ok((first, end))
     }
 
-    /// Time and first event of a pulse.
+    /// Time and first event of a pulse. Before one is taken that was the newest, the one behind it is looked at, with which another
+    /// block begins: what is said of it by then is read, not what was said before.
     fn pulse(&mut self, number: usize) -> hdf5_metno::Result<(i64, i64)> {
         if !(self.block_begin..self.block_begin + self.block.len()).contains(&number) {
             let range = number..(number + PULSES).min(self.pulses);
