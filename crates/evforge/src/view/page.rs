@@ -1,6 +1,7 @@
 //! The page, and what is on the way to it: pulses, the sink, the state that it shows.
 
 use super::arguments::ViewArguments;
+use super::frames::FrameTally;
 use super::status::Status;
 use crate::CommandError;
 use crate::page_address::page_text;
@@ -9,6 +10,7 @@ use evforge_core::beam_monitor::BeamMonitorPlan;
 use evforge_core::counter::CounterSnapshot;
 use evforge_core::event::EventBatch;
 use evforge_core::feed::{Feed, FeedState, FeedWatch, STALLED_AFTER};
+use evforge_core::frame::FrameVeto;
 use evforge_core::geometry::LogicalGeometry;
 use evforge_core::ledger::{DetectorLedger, SourceLedger};
 use evforge_core::output::Output;
@@ -57,6 +59,7 @@ pub(super) struct Page {
     sink: LiveSink,
     view: LiveView,
     stage: PulseStage,
+    frames: FrameTally,
     offered: u64,
     watch: FeedWatch,
     started: Instant,
@@ -100,6 +103,7 @@ impl Page {
             sink: view.sink(),
             view,
             stage: PulseStage::new(settings),
+            frames: FrameTally::default(),
             offered: 0,
             watch: FeedWatch::new(STALLED_AFTER, Duration::ZERO),
             started: Instant::now(),
@@ -114,8 +118,14 @@ impl Page {
         self.started.elapsed()
     }
 
+    /// Frames are to come, with these vetoes.
+    pub(super) fn expect_frames(&mut self, vetoes: Vec<FrameVeto>) {
+        self.frames.expect(vetoes);
+    }
+
     /// Shows events.
     pub(super) fn take(&mut self, events: &EventBatch) {
+        self.frames.take(events);
         let (sink, offered) = (&mut self.sink, &mut self.offered);
         self.stage.hand_on(events, None, &mut |batch| {
             *offered += batch.len() as u64;
@@ -183,6 +193,7 @@ impl Page {
             sources: source.sources,
             counters: source.counters.and(&self.stage.counters()),
             notes: self.notes.clone(),
+            frames: self.frames.ledger(),
             ..DetectorLedger::default()
         };
         RunState {
