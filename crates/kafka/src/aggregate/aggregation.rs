@@ -1,7 +1,7 @@
 //! Frames of a topic into another: reads, puts together, sends, commits.
 
 use super::messages::FrameMessages;
-use super::transactions::{NotSent, Transactions};
+use super::transactions::{GiveUp, NotSent, Transactions};
 use super::{AggregateCounters, AggregateRules, Aggregator, PartitionPosition, RawMessage, start};
 use crate::client::{ClientError, ClientSettings, Complaint};
 use crate::tools::{Begin, Next, TopicReader, Until};
@@ -108,9 +108,12 @@ impl Aggregation {
     ///
     /// # Errors
     /// If a topic cannot be read or written and will not be.
-    pub fn step(&mut self, wait: Duration, stop: &mut dyn FnMut() -> bool) -> Result<Step, ClientError> {
+    pub fn step(&mut self, wait: Duration, stop: &mut GiveUp<'_>) -> Result<Step, ClientError> {
         let mut wait = wait;
         for _ in 0..MOST_AT_ONCE {
+            if self.aggregator.has_much_ready() {
+                break;
+            }
             match self.reader.next(wait)? {
                 Next::Message(record) => {
                     let message = RawMessage {
@@ -146,12 +149,12 @@ impl Aggregation {
     ///
     /// # Errors
     /// As [`Aggregation::step`].
-    pub fn finish(&mut self, stop: &mut dyn FnMut() -> bool) -> Result<bool, ClientError> {
+    pub fn finish(&mut self, stop: &mut GiveUp<'_>) -> Result<bool, ClientError> {
         self.aggregator.close();
         self.commit(stop)
     }
 
-    fn commit(&mut self, stop: &mut dyn FnMut() -> bool) -> Result<bool, ClientError> {
+    fn commit(&mut self, stop: &mut GiveUp<'_>) -> Result<bool, ClientError> {
         self.committed_at = Instant::now();
         let frames = self.aggregator.take_ready();
         let positions = self.aggregator.positions();

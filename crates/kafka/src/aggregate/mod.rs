@@ -29,6 +29,7 @@ mod transactions;
 pub use aggregation::{Aggregation, AggregationSettings, Step};
 pub use aggregator::Aggregator;
 pub use counters::AggregateCounters;
+pub use transactions::GiveUp;
 
 use std::time::Duration;
 

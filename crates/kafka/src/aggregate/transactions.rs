@@ -29,6 +29,9 @@ const EVENT_BYTES: u64 = 8;
 const SENDING: [(&str, &str); 3] =
     [("acks", "all"), ("linger.ms", "5"), ("queue.buffering.max.kbytes", "262144")];
 
+/// Asked while brokers do not answer, with what the client complains about: whether to give up.
+pub type GiveUp<'a> = dyn FnMut(&[Complaint]) -> bool + 'a;
+
 /// What a transaction has sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Sent {
@@ -111,7 +114,7 @@ impl Transactions {
         frames: &[AggregatedFrame],
         messages: &mut FrameMessages,
         (consumer, raw_topic, positions): (&BaseConsumer<Witness>, &str, &[PartitionPosition]),
-        stop: &mut dyn FnMut() -> bool,
+        stop: &mut GiveUp<'_>,
     ) -> Result<Sent, NotSent> {
         let offsets = offsets_of(raw_topic, positions).map_err(|error| self.failed(&error))?;
         let (last_id, first_frame) = (messages.last_id(), self.frames);
@@ -133,7 +136,7 @@ impl Transactions {
             }
             self.abort(stop).map_err(|error| error.map_or(NotSent::Stopped, |error| self.failed(&error)))?;
             sent.aborted += 1;
-            if error.is_none() || stop() {
+            if error.is_none() || stop(&self.complaints()) {
                 messages.go_back(last_id);
                 self.frames = first_frame;
                 return Err(NotSent::Stopped);
@@ -152,7 +155,7 @@ impl Transactions {
         messages: &mut FrameMessages,
         (consumer, offsets): (&BaseConsumer<Witness>, &TopicPartitionList),
         sent: &mut Sent,
-        stop: &mut dyn FnMut() -> bool,
+        stop: &mut GiveUp<'_>,
     ) -> Result<(), Option<KafkaError>> {
         self.producer.begin_transaction().map_err(Some)?;
         for frame in frames {
@@ -166,8 +169,8 @@ impl Transactions {
         }
         // A client without a group has none: this one has.
         let group = consumer.group_metadata().ok_or(Some(KafkaError::Global(Code::UnknownGroup)))?;
-        again(stop, || self.producer.send_offsets_to_transaction(offsets, &group, STEP))?;
-        again(stop, || self.producer.commit_transaction(STEP))
+        self.again(stop, || self.producer.send_offsets_to_transaction(offsets, &group, STEP))?;
+        self.again(stop, || self.producer.commit_transaction(STEP))
     }
 
     fn send(
@@ -175,14 +178,14 @@ impl Transactions {
         key: &[u8; 8],
         timestamp_ms: i64,
         payload: &[u8],
-        stop: &mut dyn FnMut() -> bool,
+        stop: &mut GiveUp<'_>,
     ) -> Result<(), Option<KafkaError>> {
         loop {
             let record = BaseRecord::to(&self.topic).key(&key[..]).payload(payload).timestamp(timestamp_ms);
             match self.producer.send(record) {
                 Ok(()) => break,
                 Err((error, _)) if error.rdkafka_error_code() == Some(Code::QueueFull) => {
-                    if stop() {
+                    if stop(&self.complaints()) {
                         return Err(None);
                     }
                     self.producer.poll(Duration::from_millis(10));
@@ -194,25 +197,26 @@ impl Transactions {
         Ok(())
     }
 
-    fn abort(&self, stop: &mut dyn FnMut() -> bool) -> Result<(), Option<KafkaError>> {
+    fn abort(&self, stop: &mut GiveUp<'_>) -> Result<(), Option<KafkaError>> {
         self.producer.purge(PurgeConfig::default().queue().inflight());
         // What was purged is reported before the abort is done.
         self.producer.poll(Duration::from_millis(10));
-        again(stop, || self.producer.abort_transaction(STEP))
+        self.again(stop, || self.producer.abort_transaction(STEP))
     }
-}
 
-/// Asks until there is an answer that another try would not change, or `stop` says to give up.
-fn again(
-    stop: &mut dyn FnMut() -> bool,
-    mut ask: impl FnMut() -> Result<(), KafkaError>,
-) -> Result<(), Option<KafkaError>> {
-    loop {
-        match ask() {
-            Ok(()) => return Ok(()),
-            Err(error) if !is_retriable(&error) => return Err(Some(error)),
-            Err(_) if stop() => return Err(None),
-            Err(_) => std::thread::sleep(Duration::from_millis(20)),
+    /// Asks until there is an answer that another try would not change, or `stop` says to give up.
+    fn again(
+        &self,
+        stop: &mut GiveUp<'_>,
+        mut ask: impl FnMut() -> Result<(), KafkaError>,
+    ) -> Result<(), Option<KafkaError>> {
+        loop {
+            match ask() {
+                Ok(()) => return Ok(()),
+                Err(error) if !is_retriable(&error) => return Err(Some(error)),
+                Err(_) if stop(&self.complaints()) => return Err(None),
+                Err(_) => std::thread::sleep(Duration::from_millis(20)),
+            }
         }
     }
 }

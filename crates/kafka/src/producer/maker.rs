@@ -5,6 +5,7 @@ use super::last_ids::LastIds;
 use super::packer::{EventColumns, Packed};
 use super::record::{About, Record};
 use super::sender::Sender;
+use crate::frames::FRAME_STATE;
 use crate::packets::PacketHeader;
 use evforge_core::frame::{Frame, FrameState};
 use evforge_messages::da00::Variable;
@@ -86,9 +87,6 @@ pub(crate) struct MessageMaker {
     states: Vec<[PacketHeader; 1]>,
     encoder: Encoder,
 }
-
-/// The header of a pu00 that says whether the frame is complete: pu00 has no place for it.
-const FRAME_STATE: &str = "frame-state";
 
 /// The last message of a source, for the ledger.
 #[derive(Clone, Debug, PartialEq, Eq)]

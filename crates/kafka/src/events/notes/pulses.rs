@@ -2,7 +2,7 @@
 
 use super::outcome::NotNoted;
 use super::values::{Note, NoteKind};
-use crate::frames::{charge_of, is_good};
+use crate::frames::{Vetoes, charge_of};
 use evforge_messages::Pu00;
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ const MOST: usize = 16;
 pub struct PulseNote {
     /// All of them.
     pub pulses: u64,
-    /// Those that no veto was told of; none where no vetoes are told.
+    /// Those without a veto that counts; none where no vetoes are told.
     pub pulses_good: Option<u64>,
     /// Proton charge of all of them, in units of 1e-12 µAh; none where none is told.
     pub charge: Option<u128>,
@@ -46,7 +46,7 @@ impl Pulses {
         self.charge.as_mut().map(std::mem::take)
     }
 
-    pub(super) fn take(&mut self, pulse: &Pu00<'_>, time_ns: i64) -> Result<(), NotNoted> {
+    pub(super) fn take(&mut self, pulse: &Pu00<'_>, vetoes: &Vetoes, time_ns: i64) -> Result<(), NotNoted> {
         if !self.sources.contains_key(pulse.source_name) {
             if self.sources.len() >= MOST {
                 return Err(NotNoted::TooManyNames);
@@ -55,7 +55,7 @@ impl Pulses {
         }
         let note = self.sources.get_mut(pulse.source_name).ok_or(NotNoted::TooManyNames)?;
         note.pulses += 1;
-        let is_good = is_good(pulse);
+        let is_good = vetoes.is_good(pulse);
         if let Some(is_good) = is_good {
             note.pulses_good = Some(note.pulses_good.unwrap_or(0) + u64::from(is_good));
         }
