@@ -69,7 +69,7 @@ struct RuleArguments {
     /// Send a frame this long after its first message at the latest
     #[arg(long, value_name = "TIME", value_parser = TimeSpan::in_seconds, default_value = "500ms")]
     expiry: TimeSpan,
-    /// Frames without period or charge: send them all the same, or not; they are counted either way
+    /// Frames without period or charge, counted either way
     #[arg(long, value_name = "WHAT", default_value = "keep")]
     without_metadata: WithoutMetadata,
     /// Reference times of a frame differ by this at most
