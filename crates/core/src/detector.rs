@@ -6,6 +6,8 @@ use crate::geometry::LogicalGeometry;
 use crate::ledger::DetectorLedger;
 use crate::monitor::MonitorData;
 use crate::packet::PacketBatch;
+use crate::pixel_ids::PixelIds;
+use std::sync::Arc;
 
 /// How far [`Detector::ingest`] came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +41,11 @@ pub trait Detector: Send {
 
     /// The pixels of this detector.
     fn geometry(&self) -> LogicalGeometry;
+
+    /// The ids of these pixels, where they are given by the facility and not by the geometry: events carry the ids.
+    fn pixel_ids(&self) -> Option<Arc<PixelIds>> {
+        None
+    }
 
     /// True if the readout carries the times of the source's pulses, so that every event of every batch belongs to a pulse, or
     /// to none because none is known ([`EventBatch::begin_pulse`]). False by default. Files that are begun before the first

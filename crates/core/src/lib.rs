@@ -27,6 +27,7 @@
 //! | what a detector pipeline must offer | [`detector`] |
 //! | parameters that are changed while a run goes on | [`change`] |
 //! | events as outputs get them: with pulse, time of flight, date and vetoes | [`pulsed`] |
+//! | pixel ids that a facility has given | [`pixel_ids`] |
 //! | pulses of which period, vetoes and proton charge are known | [`frame`] |
 //! | what an output must offer | [`output`] |
 //! | the state of a run, for reports, pages and outputs | [`run_state`] |
@@ -62,6 +63,7 @@ pub mod output;
 mod output_state;
 pub mod packet;
 pub mod packet_source;
+pub mod pixel_ids;
 pub mod placement;
 pub mod pulse;
 pub mod pulsed;

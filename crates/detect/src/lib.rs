@@ -35,6 +35,7 @@
 //! | Multi-Grid | [`multigrid`] | Mesytec VMMR behind an SIS3153; CNCS 2016; the ESS readout |
 //! | SoNDe | [`sonde`] | IDEAS ROSMAP |
 //! | beam monitors | [`beam_monitors`] | the ESS readout |
+//! | fibres, tubes, discriminators of ISIS | [`isis`] | the streaming readout of ISIS, versions 1 and 2 |
 //! | beam monitors | [`adc_readout`] | sampled channels of 2018 |
 //!
 //! What the detectors of the ESS readout share (common header, pulses, VMM3a records) is in [`ess`].
@@ -61,8 +62,10 @@ pub mod earliest;
 pub mod ess;
 pub mod event_order;
 pub mod event_sort;
+pub mod first_cases;
 pub mod gdgem;
 pub mod hit;
+pub mod isis;
 #[cfg(test)]
 mod ledger_tests;
 pub mod linked_clusters;

@@ -10,6 +10,7 @@ use evforge_detect::adc_readout::{AdcReadoutCounters, PulseChannelCounters};
 use evforge_detect::beam_monitors::{BeamMonitorCounters, NeutronCounters};
 use evforge_detect::ess::{FilingCounters, HeaderCounters, TimeSourceCounters, VmmCounters};
 use evforge_detect::gdgem::{GdGemCounters, TrackCounters};
+use evforge_detect::isis::IsisCounters;
 use evforge_detect::multiblade::{CassetteCounters, MultiBladeCounters};
 use evforge_detect::multigrid::{CncsCounters, ColumnCounters, MesytecCounters, OutletCounters};
 use evforge_detect::packet_gate::PacketCounters;
@@ -75,6 +76,7 @@ pub fn counter_stages() -> Vec<Stage> {
         stage::<OutletCounters>("Handing out the events of a Multi-Grid", DETECTOR),
         stage::<ColumnCounters>("Forming events of a Multi-Grid with the ESS readout", DETECTOR),
         stage::<SondeCounters>("Forming events of a SoNDe", DETECTOR),
+        stage::<IsisCounters>("Frames of the streaming readout of ISIS", DETECTOR),
         stage::<MultiBladeCounters>("Readouts of a Multi-Blade with CAEN digitisers", DETECTOR),
         stage::<CassetteCounters>("Forming events of a Multi-Blade", DETECTOR),
         stage::<HeaderCounters>("Headers of the ESS readout", DETECTOR),

@@ -101,6 +101,9 @@ pub(crate) struct SimulateArguments {
     /// Write the truth as CSV: neutron,time_ns,pixel_id,module,x,y,z,resolvable
     #[arg(long, value_name = "FILE")]
     truth: Option<PathBuf>,
+    /// Write the true frames as CSV, of a detector that has frames: frame,reference_ns,period,vetoes,protons,events
+    #[arg(long, value_name = "FILE", help_heading = "Beam and electronics")]
+    truth_frames: Option<PathBuf>,
     /// Write the faults that were injected as CSV
     #[arg(long, value_name = "FILE", help_heading = "Beam and electronics")]
     fault_log: Option<PathBuf>,
@@ -159,14 +162,21 @@ pub(crate) fn simulate(
         .input("--config", &arguments.config)
         .output("--output", &arguments.output)
         .output("--truth", &arguments.truth)
+        .output("--truth-frames", &arguments.truth_frames)
         .output("--fault-log", &arguments.fault_log);
     arguments.outputs.name(files).check(arguments.outputs.overwrite)?;
     let simulated = arguments.simulated()?;
     if let (Some(path), Some(config)) = (&arguments.output, simulated.config()) {
         refuse_without_origin(path, config)?;
     }
-    let truth = TruthFiles::create(arguments.truth.as_deref(), arguments.fault_log.as_deref())?;
     let simulation = simulated.simulation()?;
+    if let Some(path) = arguments.truth_frames.as_ref().filter(|_| !simulation.has_frames()) {
+        let problem =
+            "the packets of this detector do not tell frames (those of a configuration with [isis] do)";
+        return Err(format!("--truth-frames {}: {problem}", path.display()).into());
+    }
+    let truth = TruthFiles::create(arguments.truth.as_deref(), arguments.fault_log.as_deref())?;
+    let truth = truth.with_frames(arguments.truth_frames.as_deref())?;
     let source = SimulatedSource::new(simulation, arguments.pulses, Box::new(truth));
     let stop = stop_on_signals()?;
     if arguments.form {
@@ -177,7 +187,7 @@ pub(crate) fn simulate(
         (None, Some(address)) => send(arguments, source, address, &stop)?,
         (None, None) => return Err("give a destination: --output FILE, --to HOST:PORT or --form".into()),
     };
-    let files = [&arguments.output, &arguments.truth, &arguments.fault_log];
+    let files = [&arguments.output, &arguments.truth, &arguments.truth_frames, &arguments.fault_log];
     let is_taken = files.into_iter().flatten().any(|path| is_standard_output(path));
     print_alongside(is_taken, &simulated.summary(&counters))?;
     Ok(ExitStatus::Good)

@@ -7,7 +7,7 @@ use evforge_wire::recognise::{EssRecords, Format};
 pub fn shipped_for(format: Format) -> &'static [&'static str] {
     match format {
         // By type and records: `shipped_for_ess`.
-        Format::Ess | Format::Numbered | Format::DropP1 => &[],
+        Format::Ess | Format::Isis | Format::Numbered | Format::DropP1 => &[],
         Format::SrsVmm2 => {
             &["configs/reference-2018/gdgem-run16.toml", "configs/reference-2018/gdgem-recorded-vmm2.toml"]
         }

@@ -9,6 +9,8 @@ use evforge_wire::cncs::groups;
 use evforge_wire::drop::{DropLayout, DropPacket};
 use evforge_wire::ess::Vmm3aPayload;
 use evforge_wire::ess::beam_monitor::MonitorPayload;
+use evforge_wire::isis::event::{self, v1, v2};
+use evforge_wire::isis::{Messages, Rules, Version};
 use evforge_wire::mesytec::{Datagram, TriggerClock, VmmrReadout};
 use evforge_wire::numbered::NumberedHeader;
 use evforge_wire::recognise::{Candidate, EssRecords, Format, look_at_ess, recognise};
@@ -67,6 +69,7 @@ fn decoded(format: Format, bytes: &[u8], lines: &mut Lines) -> Option<String> {
         Format::Jadaq1_3 => jadaq(bytes, JadaqVersion::V1_3, lines),
         Format::Sonde => sonde(bytes, lines),
         Format::AdcReadout => adc(bytes, lines),
+        Format::Isis => isis(bytes, lines),
         Format::Numbered => {
             let header = NumberedHeader::parse(bytes).ok()?;
             Some(format!("numbered packet {} of flow {}", header.number, header.flow))
@@ -181,6 +184,32 @@ fn vmm3(bytes: &[u8], variant: Vmm3Variant, lines: &mut Lines) -> Option<String>
         packet.frame_counter,
         packet.send_stamp,
         packet.len() - markers
+    ))
+}
+
+fn isis(bytes: &[u8], lines: &mut Lines) -> Option<String> {
+    let (mut messages, mut events, mut first) = (0, 0, None);
+    for message in Messages::new(bytes, Rules::default()).flatten() {
+        let header = message.header;
+        messages += 1;
+        events += message.len();
+        first.get_or_insert(header);
+        lines.add(|| format!("{header:?}"));
+        for (first, second) in message.events().iter().map(event::words) {
+            lines.add(|| match (header.version, header.board) {
+                (Version::V1, _) => format!("event time {} word {second:#010x}", v1::raw_time(first)),
+                (Version::V2, Some(board)) if v2::is_event(first) => {
+                    let parts = v2::SelfDescribed::of(second, &board);
+                    format!("event time {} pixel {} {parts:?}", v2::raw_time25(first), parts.pixel(&board))
+                }
+                (Version::V2, _) => format!("words {first:#010x} {second:#010x}"),
+            });
+        }
+    }
+    let header = first?;
+    Some(format!(
+        "{:?} frame {} at {} ns, period {}, vetoes {:#x}, {messages} messages, {events} events",
+        header.version, header.frame, header.gps_ns, header.period, header.vetoes
     ))
 }
 

@@ -114,6 +114,7 @@ impl Stream {
             (Content::Ess(content), _) => {
                 format!("none: evforge does not decode {}", content.records().name())
             }
+            (_, Some(Format::Isis)) => "none".to_owned(),
             (_, Some(Format::Numbered)) => "no detector: `evforge receive` takes them".to_owned(),
             (_, Some(Format::DropP1)) => "no detector: `evforge drop receive` takes them".to_owned(),
             _ => "none: no format that evforge knows".to_owned(),

@@ -120,11 +120,12 @@ proptest! {
     /// Whatever comes: every packet is counted, all can be told, and configurations can be tried.
     #[test]
     fn arbitrary_packets_are_counted_and_told(
-        packets in vec((vec(any::<u8>(), 0..120), 0..12_usize, 0..3_u32), 0..40),
+        packets in vec((vec(any::<u8>(), 0..120), 0..14_usize, 0..3_u32), 0..40),
     ) {
-        let starts: [(usize, &[u8]); 12] = [
+        let starts: [(usize, &[u8]); 14] = [
             (0, b"\0\x01ESS\x48"), (0, b"\0\0ESS\x10"), (4, b"VM2\x05"), (4, b"VM3\x20"), (0, b"\x60"), (24, &[1, 3]),
             (2, &[0x11, 0x11]), (2, &[0x22, 0x22]), (0, b"EVNP\x01"), (0, &[0xD7, 0x09, 1]), (0, &[0, 0xD6]), (0, b""),
+            (0, &[0xFF; 8]), (0, &[0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0, 1, 16]),
         ];
         let mut survey = Survey::default();
         for (bytes, start, host) in &packets {

@@ -9,7 +9,7 @@ use evforge_core::counter::CounterSnapshot;
 use evforge_core::packet::{ArrivalClock, PacketOrigin, PacketSlab};
 use evforge_core::packet_source::{Fill, PacketSource, SourceError};
 use evforge_core::run_state::InputFault;
-use evforge_wire::later::{Movable, Step};
+use evforge_wire::later::{LONGEST_FRAME_NS, Movable, Step};
 use evforge_wire::recognise::{Format, recognise};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -132,6 +132,11 @@ impl LoopedCapture {
                     let longest = times_seen.longest();
                     let ticks = pass_of_pulses(&packets, longest).unwrap_or_else(|| later(longest));
                     ticks - ticks % 2
+                }
+                // The last frame takes as long as any other.
+                Movable::Isis => {
+                    let longest = times_seen.longest();
+                    later(longest).max(longest + LONGEST_FRAME_NS)
                 }
                 _ => later(times_seen.longest()),
             },

@@ -132,11 +132,18 @@ impl Simulated {
         Ok(Simulation::new(&self.settings, PulseTrain::ess(), Box::new(model), Box::new(readout))?)
     }
 
+    /// How long this many pulses are.
+    fn seconds(&self, pulses: u64) -> f64 {
+        let train = self.config.as_ref().map_or_else(PulseTrain::ess, |config| config.pulses);
+        let since_first = train.start_ns(pulses).zip(train.start_ns(0));
+        since_first.map_or(0.0, |(end_ns, start_ns)| (end_ns - start_ns) as f64 / 1e9)
+    }
+
     /// What was simulated, for people.
     pub fn summary(&self, counters: &CounterSnapshot) -> String {
         let value = |name| counters.value(name).unwrap_or(0);
         let with_a_trace = value("neutrons_with_a_trace").max(1) as f64;
-        let seconds = value("pulses") as f64 / 14.0;
+        let seconds = self.seconds(value("pulses"));
         let mut text = format!(
             "simulated     {} neutrons in {} pulses, {} with a trace; {} packets, {} bytes\n\
              rate          {} neutrons/s on average; with a trace {}, in the busiest millisecond {}\n\

@@ -10,11 +10,12 @@ use evforge_detect::gdgem::GdGemSettings;
 use evforge_detect::panel_kind::PanelKind;
 use evforge_sim::detector_model::DetectorModel;
 use evforge_sim::faults::log::{FaultLog, SenderReport};
+use evforge_sim::isis::TrueFrame;
 use evforge_sim::packet::SimulatedPacket;
 use evforge_sim::simulation::{Simulated, Simulation, SimulationError, SimulationSettings};
 use evforge_sim::sonde::{SondeModel, SondeReadout};
 use evforge_sim::truth::Neutron;
-use evforge_sim::{adc_readout, beam_monitors, gdgem, multiblade, multigrid};
+use evforge_sim::{adc_readout, beam_monitors, gdgem, isis, multiblade, multigrid};
 use evforge_wire::ess::TICKS_PER_SECOND;
 use std::path::Path;
 
@@ -97,6 +98,7 @@ fn simulated(config: &Config, settings: &SimulationSettings) -> Result<Simulated
         DetectorSettings::EssMultiBlade(of) => multiblade::ess(of, settings.multiblade, config.pulses)?,
         DetectorSettings::BeamMonitors(of) => beam_monitors::ess(of, settings.beam_monitors, config.pulses)?,
         DetectorSettings::AdcReadout(of) => adc_readout::sampled(of, settings.adc_readout, config.pulses)?,
+        DetectorSettings::Isis(of) => isis::streaming(of, &settings.isis, config.pulses, settings.seed)?,
         _ => {
             let problem = format!("a detector with a section [{}] cannot be simulated", config.section);
             return Err(SimulationError(problem));
@@ -114,6 +116,8 @@ pub struct FormedSimulation {
     pub readouts: u64,
     /// Packets put on the wire.
     pub packets: u64,
+    /// The frames that were sent, where the readout has them.
+    pub frames: Vec<TrueFrame>,
     /// What has gone wrong on the way.
     pub faults: FaultLog,
     /// Packets that the electronics have made.
@@ -144,6 +148,7 @@ pub fn form_simulated(
     let detector = config.build_detector().map_err(|error| SimulationError(error.to_string()))?;
     let mut formed = FormedSimulation {
         truth: Vec::new(),
+        frames: Vec::new(),
         arrived: 0,
         readouts: 0,
         packets: 0,
@@ -164,9 +169,11 @@ pub fn form_simulated(
             formed.arrived += pulse.arrived;
             formed.readouts += pulse.readouts;
             formed.truth.extend(pulse.truth);
+            formed.frames.extend(pulse.frames);
         }
     }
     formed.take(&simulation.finish(), &mut batch);
+    formed.frames.extend(simulation.last_frames());
     formed.faults = simulation.faults().log().clone();
     formed.sent = simulation.faults().report();
     form_rest(&mut *formed.detector, &mut batch, |events| {

@@ -1,12 +1,13 @@
-//! The files that a simulation writes with its packets: the truth, and the faults that were injected.
+//! The files that a simulation writes with its packets: the truth of neutrons and of frames, and the faults that were injected.
 
 use crate::LabError;
 use crate::simulated_source::SimulationObserver;
 use evforge_core::packet_source::SourceError;
 use evforge_net::staged_file::StagedFile;
 use evforge_sim::faults::log::FaultLog;
+use evforge_sim::isis::{TrueFrame, frames};
 use evforge_sim::simulation::{SimulatedPulse, Simulation};
-use evforge_sim::truth;
+use evforge_sim::truth::{self, Neutron};
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -14,6 +15,7 @@ use std::path::{Path, PathBuf};
 /// The files, as far as they are wanted.
 pub struct TruthFiles {
     truth: Option<TruthFile>,
+    frames: Option<TruthFile>,
     faults: Option<FaultFile>,
 }
 
@@ -23,11 +25,19 @@ impl TruthFiles {
     /// # Errors
     /// If one cannot be written.
     pub fn create(truth: Option<&Path>, faults: Option<&Path>) -> Result<Self, LabError> {
-        let create_truth = |path| TruthFile::create(path).map_err(|error| cannot_write(path, &error));
         Ok(Self {
-            truth: truth.map(create_truth).transpose()?,
+            truth: truth.map(|path| TruthFile::create(path, truth::HEADER)).transpose()?,
+            frames: None,
             faults: faults.map(FaultFile::create).transpose()?,
         })
+    }
+
+    /// The same with the true frames, of a simulation that has any.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn with_frames(self, path: Option<&Path>) -> Result<Self, LabError> {
+        Ok(Self { frames: path.map(|path| TruthFile::create(path, frames::HEADER)).transpose()?, ..self })
     }
 }
 
@@ -72,19 +82,33 @@ enum TruthWriter {
 }
 
 impl TruthFile {
-    fn create(path: &Path) -> io::Result<Self> {
+    /// A file with this first line.
+    fn create(path: &Path, header: &str) -> Result<Self, String> {
+        Self::begin(path, header).map_err(|error| cannot_write(path, &error))
+    }
+
+    fn begin(path: &Path, header: &str) -> io::Result<Self> {
         let is_stream = path.metadata().is_ok_and(|about| !about.is_file() && !about.is_dir());
         let mut writer = if is_stream {
             TruthWriter::Stream(BufWriter::new(File::options().write(true).open(path)?))
         } else {
             TruthWriter::File(StagedFile::create(path)?)
         };
-        truth::write_header(&mut writer.output())?;
+        writeln!(writer.output(), "{header}")?;
         Ok(Self { path: path.to_owned(), writer, is_under_way: false })
     }
 
-    fn write(&mut self, pulse: &SimulatedPulse) -> Result<(), String> {
-        let result = truth::write(&pulse.truth, &mut self.writer.output());
+    fn write_neutrons(&mut self, neutrons: &[Neutron]) -> Result<(), String> {
+        let result = truth::write(neutrons, &mut self.writer.output());
+        self.go_on(result)
+    }
+
+    fn write_frames(&mut self, frames: &[TrueFrame]) -> Result<(), String> {
+        let result = frames::write(frames, &mut self.writer.output());
+        self.go_on(result)
+    }
+
+    fn go_on(&mut self, result: io::Result<()>) -> Result<(), String> {
         self.is_under_way = result.is_ok();
         result.map_err(|error| cannot_write(&self.path, &error))
     }
@@ -123,7 +147,10 @@ impl Drop for TruthFile {
 impl SimulationObserver for TruthFiles {
     fn pulse(&mut self, pulse: &SimulatedPulse) -> Result<(), SourceError> {
         if let Some(truth) = &mut self.truth {
-            truth.write(pulse)?;
+            truth.write_neutrons(&pulse.truth)?;
+        }
+        if let Some(frames) = &mut self.frames {
+            frames.write_frames(&pulse.frames)?;
         }
         Ok(())
     }
@@ -131,6 +158,10 @@ impl SimulationObserver for TruthFiles {
     fn end(&mut self, simulation: &Simulation) -> Result<(), SourceError> {
         if let Some(truth) = &mut self.truth {
             truth.end()?;
+        }
+        if let Some(frames) = &mut self.frames {
+            frames.write_frames(simulation.last_frames())?;
+            frames.end()?;
         }
         if let Some(faults) = &mut self.faults {
             faults.write(simulation.faults().log())?;

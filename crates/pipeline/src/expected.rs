@@ -46,6 +46,7 @@ impl Expected {
             DetectorSettings::MultiGrid(MultiGridSettings::Cncs(_)) => Self::Format(Format::Cncs),
             DetectorSettings::Sonde(_) => Self::Format(Format::Sonde),
             DetectorSettings::AdcReadout(_) => Self::Format(Format::AdcReadout),
+            DetectorSettings::Isis(_) => Self::Format(Format::Isis),
             DetectorSettings::BeamMonitors(settings) => ess(config, &settings.ess, EssRecords::BeamMonitors),
             DetectorSettings::EssMultiBlade(settings) => ess(config, &settings.ess, EssRecords::Vmm3a),
             DetectorSettings::EssMultiGrid(settings) => ess(config, &settings.ess, EssRecords::Vmm3a),

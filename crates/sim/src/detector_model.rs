@@ -4,6 +4,7 @@ pub use crate::charge::Charge;
 use crate::electronics::Electronics;
 use crate::layout::Layout;
 pub use crate::resolvable::{Resolution, TriggerTimes};
+use evforge_core::event::PixelId;
 use evforge_core::geometry::{Coordinates, LogicalGeometry};
 use rand::rngs::SmallRng;
 
@@ -50,6 +51,11 @@ pub trait DetectorModel: Send + Sync {
 
     /// Its pixels.
     fn geometry(&self) -> &LogicalGeometry;
+
+    /// The id of a pixel in the events: its number in the geometry, unless a facility has given others.
+    fn pixel_id(&self, coordinates: Coordinates) -> PixelId {
+        self.geometry().pixel(coordinates)
+    }
 
     /// What the picture in the beam is stretched over, in whose pixels neutrons come: usually its pixels.
     fn picture(&self) -> &LogicalGeometry {

@@ -19,6 +19,7 @@
 //! | a load that is built once and sent again and again | [`repeated`] |
 //! | which neutrons could be told apart at all | [`resolvable`] |
 //! | what goes wrong on the way to the receiver, on demand | [`faults`] |
+//! | boards of the streaming readout of ISIS, whose packets tell frames | [`isis`] |
 //! | how right events are, against the truth | [`score`] |
 //! | files with named columns | [`columns`] |
 //! | truth from real data: a capture, laid several times over itself | [`overlay`] |
@@ -45,6 +46,7 @@ pub mod ess_readout;
 pub mod faults;
 pub mod gdgem;
 pub mod instruments;
+pub mod isis;
 pub mod layout;
 pub mod multiblade;
 pub mod multigrid;

@@ -15,6 +15,8 @@ pub enum Stream {
     Faults,
     /// Where the copy of this number of a recording goes.
     Copy(u64),
+    /// The vetoes of the frame of this number.
+    Frame(u64),
 }
 
 /// The stream of random numbers of a simulation with this seed, for one purpose.
@@ -24,6 +26,7 @@ pub fn stream(seed: u64, stream: Stream) -> SmallRng {
         Stream::Pulse(number) => (2, number),
         Stream::Faults => (3, 0),
         Stream::Copy(number) => (4, number),
+        Stream::Frame(number) => (5, number),
     };
     // Each of the three goes through a mixing of its own: neighbouring seeds and pulses have nothing in common.
     SmallRng::seed_from_u64(mix(mix(seed).wrapping_add(mix(number ^ kind << 60))))

@@ -1,7 +1,9 @@
 //! What a simulated readout must offer: hits in, packets out.
 
 use crate::electronics::Hit;
+use crate::isis::TrueFrame;
 use crate::packet::SimulatedPacket;
+use crate::truth::Neutron;
 
 /// A pulse of the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,6 +64,27 @@ pub trait Readout: Send + Sync {
     /// Adds the packets of a pulse, in the order in which they are sent, each with its
     /// [`Sender`](crate::packet::Sender). `hits` are in the order in which they are sent, and all of this pulse.
     fn pulse(&mut self, pulse: &Pulse, hits: &[Hit], packets: &mut Vec<SimulatedPacket>);
+
+    /// Adds the packets that are sent after the last pulse. Most readouts have none.
+    fn finish(&mut self, packets: &mut Vec<SimulatedPacket>) {
+        let _ = packets;
+    }
+
+    /// Whether the electronics send what happens at the time and place of this neutron; not where they have vetoed it.
+    fn is_sent(&self, neutron: &Neutron) -> bool {
+        let _ = neutron;
+        true
+    }
+
+    /// Whether the packets tell of frames more than their times.
+    fn has_frames(&self) -> bool {
+        false
+    }
+
+    /// The frames that have been sent since this was asked before.
+    fn take_frames(&mut self) -> Vec<TrueFrame> {
+        Vec::new()
+    }
 
     /// Does something to the electronics; false if this readout has nothing that it could be done to.
     fn disturb(&mut self, disturbance: Disturbance) -> bool;

@@ -13,6 +13,7 @@ pub use crate::error::SimulationError;
 use crate::faults::injector::FaultInjector;
 use crate::faults::settings::Fault;
 use crate::gdgem::GdGemPhysics;
+use crate::isis::{IsisSimulation, TrueFrame};
 use crate::multiblade::MultiBladePhysics;
 use crate::multigrid::MultiGridPhysics;
 use crate::packet::SimulatedPacket;
@@ -56,6 +57,8 @@ pub struct SimulationSettings {
     pub beam_monitors: BeamMonitorPhysics,
     /// Waveforms of sampled channels.
     pub adc_readout: AdcReadoutPhysics,
+    /// Frames, vetoes and messages of boards of ISIS.
+    pub isis: IsisSimulation,
 }
 
 /// What happened during one pulse.
@@ -67,6 +70,8 @@ pub struct SimulatedPulse {
     pub packets: Vec<SimulatedPacket>,
     /// The neutrons, in the order of time.
     pub truth: Vec<Neutron>,
+    /// The frames that were sent meanwhile, where the readout has them.
+    pub frames: Vec<TrueFrame>,
     /// Neutrons that reached the detector, with those that went through.
     pub arrived: u64,
     /// Hits that the electronics have digitised.
@@ -98,6 +103,7 @@ pub struct Simulation {
     arrival_offset_ns: u64,
     next_pulse: u64,
     next_neutron: u64,
+    last_frames: Vec<TrueFrame>,
 }
 
 impl Simulation {
@@ -135,6 +141,7 @@ impl Simulation {
             arrival_offset_ns,
             next_pulse: first_pulse,
             next_neutron: 0,
+            last_frames: Vec::new(),
             settings: settings.clone(),
             pulses,
             detector,
@@ -185,9 +192,24 @@ impl Simulation {
         &self.faults
     }
 
-    /// The end: packets that faults have held back until now.
+    /// Whether its packets tell of frames more than their times.
+    pub fn has_frames(&self) -> bool {
+        self.readout.has_frames()
+    }
+
+    /// The frames that [`Simulation::finish`] has sent.
+    pub fn last_frames(&self) -> &[TrueFrame] {
+        &self.last_frames
+    }
+
+    /// The end: packets that electronics send after the last pulse, and those that faults have held back until now.
     pub fn finish(&mut self) -> Vec<SimulatedPacket> {
-        let mut packets = Vec::new();
+        let (mut made, mut packets) = (Vec::new(), Vec::new());
+        self.readout.finish(&mut made);
+        self.last_frames = self.readout.take_frames();
+        if !made.is_empty() {
+            self.faults.pulse(made, &mut packets);
+        }
         self.faults.finish(&mut packets);
         self.date(&mut packets);
         packets
@@ -247,7 +269,7 @@ impl Simulation {
             .map(|(event, resolvable)| Neutron {
                 number: 0,
                 time_ns: start_ns + event.time_ps / 1000,
-                pixel_id: self.detector.geometry().pixel(event.coordinates()),
+                pixel_id: self.detector.pixel_id(event.coordinates()),
                 module: u32::from(event.module),
                 position: event.position,
                 resolvable,
@@ -309,6 +331,10 @@ impl Simulation {
         let mut packets = Vec::with_capacity(made.len());
         self.faults.pulse(made, &mut packets);
         self.date(&mut packets);
-        SimulatedPulse { pulse, packets, truth, arrived, readouts: hits.len() as u64 }
+        for neutron in &mut truth {
+            neutron.resolvable &= self.readout.is_sent(neutron);
+        }
+        let frames = self.readout.take_frames();
+        SimulatedPulse { frames, pulse, packets, truth, arrived, readouts: hits.len() as u64 }
     }
 }

@@ -8,6 +8,7 @@
 //! | IDEAS ROSMAP | [`sonde`] | SoNDe |
 //! | sampled channels of 2018 | [`adc_readout`] | beam monitors |
 //! | readout of the ESS, in use since 2021: VMM3a and beam monitors | [`ess`] | Gd-GEM, Multi-Grid, Multi-Blade, beam monitors |
+//! | streaming readout of ISIS: frames of control boards, WLSF, MADC and LVDS modules | [`isis`] | those modules |
 //! | CAEN V1740D digitisers: records of 2018, jadaq | [`caen`] | Multi-Blade |
 //! | DROP of Wuppertal: numbered packets of any payload | [`drop`](mod@drop) | none: it measures a link |
 //! | trains of the European XFEL: images cut into packets | [`train`] | LPD, AGIPD, DSSC |
@@ -29,6 +30,7 @@ pub mod caen;
 pub mod cncs;
 pub mod drop;
 pub mod ess;
+pub mod isis;
 pub mod later;
 pub mod mesytec;
 pub mod numbered;

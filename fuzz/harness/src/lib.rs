@@ -12,6 +12,7 @@
 //! | [`cncs`](cncs::cncs) | packets of the demonstrator at CNCS | every byte is accounted for; encoding again gives the same groups |
 //! | [`drop`](drop::drop) | packets of DROP | encoding again gives the same packet; the reports of jumps add up |
 //! | [`train`](train::train) | trains, their packets, and what stands before one over TCP | every block lies in the train; encoding again gives the same bytes |
+//! | [`isis`](isis::isis) | datagrams of the ISIS streaming readout | every byte is accounted for; encoding again gives the same frames and events |
 //! | [`messages`](messages::messages) | FlatBuffers messages | the same at any alignment; encoding again gives the same message |
 //! | [`numbered`](numbered::numbered) | numbered packets | encoding again gives the same bytes |
 //! | [`caen`](caen::caen) | packets of CAEN digitisers | numbering agrees; encoding again gives the same bytes |
@@ -49,6 +50,7 @@ pub mod ess;
 pub mod ess_stream;
 pub mod gdgem;
 pub mod helper;
+pub mod isis;
 pub mod kernel_texts;
 pub mod messages;
 pub mod mesytec;
@@ -88,7 +90,7 @@ macro_rules! targets {
 }
 
 /// All exercises.
-pub const TARGETS: [Target; 27] = targets! {
+pub const TARGETS: [Target; 28] = targets! {
     srs_vmm::srs_vmm, srs_vmm::seeds;
     recognise::recognise, recognise::seeds;
     mesytec::mesytec, mesytec::seeds;
@@ -104,6 +106,7 @@ pub const TARGETS: [Target; 27] = targets! {
     ess::ess_beam_monitor, ess::beam_monitor_seeds;
     ess_stream::ess_stream, ess_stream::seeds;
     multiblade::multiblade, multiblade::seeds;
+    isis::isis, isis::seeds;
     sonde::sonde, sonde::seeds;
     sonde::sonde_stream, sonde::stream_seeds;
     multigrid::multigrid, multigrid::seeds;

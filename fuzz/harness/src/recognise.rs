@@ -5,6 +5,7 @@ use evforge_wire::caen::{JadaqPacket, JadaqVersion, RecordPacket};
 use evforge_wire::cncs::groups;
 use evforge_wire::drop::{DropLayout, DropPacket};
 use evforge_wire::ess::{EssPacket, HeaderRelaxations, HeaderRules};
+use evforge_wire::isis::{Messages, Rules};
 use evforge_wire::mesytec::Datagram;
 use evforge_wire::numbered::NumberedHeader;
 use evforge_wire::recognise::{Format, look_at_ess, recognise as formats_of};
@@ -45,6 +46,10 @@ fn is_read(format: Format, bytes: &[u8]) -> bool {
         Format::Jadaq1_3 => JadaqPacket::parse(bytes, JadaqVersion::V1_3).is_ok(),
         Format::Sonde => SondePacket::parse(bytes).is_ok(),
         Format::AdcReadout => AdcPacket::parse(bytes).is_ok(),
+        Format::Isis => {
+            let mut messages = Messages::new(bytes, Rules::default()).peekable();
+            messages.peek().is_some() && messages.all(|message| message.is_ok())
+        }
         Format::Numbered => NumberedHeader::parse(bytes).is_ok(),
         Format::DropP1 => DropPacket::parse(&DropLayout::P1, bytes).is_ok(),
     }

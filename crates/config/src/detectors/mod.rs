@@ -8,6 +8,7 @@ mod beam_monitors;
 mod configured;
 mod ess_files;
 mod gdgem;
+mod isis;
 mod multiblade;
 mod multigrid;
 pub mod plugin;
@@ -23,6 +24,7 @@ use evforge_detect::adc_readout::AdcReadoutSettings;
 use evforge_detect::beam_monitors::BeamMonitorSettings;
 use evforge_detect::gdgem::GdGemSettings;
 use evforge_detect::gdgem::ess::EssGdGemSettings;
+use evforge_detect::isis::IsisSettings;
 use evforge_detect::multiblade::{EssMultiBladeSettings, MultiBladeSettings};
 use evforge_detect::multigrid::{EssMultiGridSettings, MultiGridSettings};
 use evforge_detect::settings::HeldHits;
@@ -144,6 +146,8 @@ detectors! {
     EssMultiGrid(EssMultiGridSettings) = "ess_multigrid",
     /// A Gd-GEM in the ESS readout.
     EssGdGem(EssGdGemSettings) = "ess_gdgem",
+    /// Boards of the streaming readout of ISIS.
+    Isis(IsisSettings) = "isis",
     /// A detector in a library.
     Plugin(PluginSettings) = "plugin",
 }

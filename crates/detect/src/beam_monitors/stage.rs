@@ -3,10 +3,10 @@
 use super::counters::BeamMonitorCounters;
 use super::settings::{BeamMonitorSettings, FENS, MonitorSettings};
 use crate::ess::{
-    EssSettings, FirstCases, FrontPacket, MonitorNeutron, MonitorReadouts, ReadoutStage, TimeSourceCounters,
-    ticks,
+    EssSettings, FrontPacket, MonitorNeutron, MonitorReadouts, ReadoutStage, TimeSourceCounters, ticks,
 };
 use crate::event_order::TimedEvent;
+use crate::first_cases::FirstCases;
 use crate::packet_gate::Discard;
 use crate::source_clock::{AcceptedHits, SourceClock};
 use evforge_core::beam_monitor::{BeamMonitorData, BeamMonitorKind, BeamMonitorPlan};

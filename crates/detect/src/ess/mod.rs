@@ -16,7 +16,6 @@
 //! | `pulse_line` | which pulse an event belongs to |
 //! | `neutrons` | single neutrons of beam monitors that send alongside |
 //! | `wiring` | which module, plane and coordinate a channel is |
-//! | `first_cases` | which cases a person has to look for came first |
 //! | `unwired` | which readouts nothing is wired to |
 //! | `stage` | what the records of a detector are |
 //! | `vmm_stage` | VMM3a records to hits |
@@ -37,7 +36,6 @@
 mod counters;
 mod decode_ahead;
 pub mod files;
-mod first_cases;
 mod former;
 mod front;
 mod module_detector;
@@ -57,7 +55,6 @@ mod vmm_stage;
 mod wiring;
 
 pub use counters::{FilingCounters, HeaderCounters, NeutronCounters, TimeSourceCounters, VmmCounters};
-pub use first_cases::FirstCases;
 pub use former::{HitFormer, Place, Placed};
 pub use front::{Front, FrontPacket};
 pub use module_detector::ModuleDetector;

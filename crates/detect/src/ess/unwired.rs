@@ -1,6 +1,6 @@
 //! The first readouts that nothing is wired to: what a person has to look for in the configuration.
 
-use super::first_cases::FirstCases;
+use crate::first_cases::FirstCases;
 use evforge_wire::ess::Vmm3aReadout;
 
 /// Why a channel is not used.

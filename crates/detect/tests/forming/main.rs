@@ -9,6 +9,7 @@ mod gdgem_ess;
 mod gdgem_ledger;
 mod gdgem_monitor;
 mod gdgem_triggered;
+mod isis;
 #[path = "../multiblade_common/mod.rs"]
 mod multiblade_common;
 mod multiblade_ledger;

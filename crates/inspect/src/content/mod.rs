@@ -4,6 +4,7 @@ mod adc;
 mod caen;
 mod ess;
 mod ess_readouts;
+mod isis;
 mod link;
 mod multigrid;
 mod pulses;
@@ -15,6 +16,7 @@ pub use adc::AdcContent;
 pub use caen::CaenContent;
 pub use ess::EssContent;
 pub use ess_readouts::{EssReadouts, MonitorPlace, MonitorSeen, VmmPlace, VmmSeen};
+pub use isis::IsisContent;
 pub use link::LinkContent;
 pub use multigrid::{CncsContent, MesytecContent};
 pub use sonde::SondeContent;
@@ -43,6 +45,8 @@ pub enum Content {
     Sonde(SondeContent),
     /// Sampled channels of 2018.
     Adc(Box<AdcContent>),
+    /// Streaming readout of ISIS.
+    Isis(Box<IsisContent>),
     /// Packets of link tests.
     Link(LinkContent),
     /// No format that is known.
@@ -64,6 +68,7 @@ impl Content {
             }
             Some(Format::Sonde) => Self::Sonde(SondeContent::default()),
             Some(Format::AdcReadout) => Self::Adc(Box::default()),
+            Some(Format::Isis) => Self::Isis(Box::default()),
             Some(format @ (Format::Numbered | Format::DropP1)) => Self::Link(LinkContent::new(format)),
             None => Self::Unknown(UnknownContent::default()),
         }
@@ -80,6 +85,7 @@ impl Content {
             Self::Caen(content) => content.take(bytes, arrival),
             Self::Sonde(content) => content.take(bytes, arrival),
             Self::Adc(content) => content.take(bytes, arrival),
+            Self::Isis(content) => content.take(bytes, arrival),
             Self::Link(content) => content.take(bytes, arrival),
             Self::Unknown(content) => content.take(bytes),
         }
@@ -95,6 +101,7 @@ impl Content {
             Self::Caen(content) => content.lines(),
             Self::Sonde(content) => content.lines(),
             Self::Adc(content) => content.lines(),
+            Self::Isis(content) => content.lines(),
             Self::Link(content) => content.lines(),
             Self::Unknown(content) => content.lines(),
         }
@@ -110,6 +117,7 @@ impl Content {
             Self::Caen(content) => content.json(),
             Self::Sonde(content) => content.json(),
             Self::Adc(content) => content.json(),
+            Self::Isis(content) => content.json(),
             Self::Link(content) => content.json(),
             Self::Unknown(content) => content.json(),
         }
@@ -125,6 +133,7 @@ impl Content {
             Self::Caen(content) => content.readouts(),
             Self::Sonde(content) => content.readouts(),
             Self::Adc(content) => content.readouts(),
+            Self::Isis(content) => content.readouts(),
             Self::Link(_) | Self::Unknown(_) => 0,
         }
     }
@@ -139,6 +148,7 @@ impl Content {
             Self::Caen(content) => content.places(),
             Self::Sonde(content) => content.places(),
             Self::Adc(content) => content.places(),
+            Self::Isis(content) => content.places(),
             Self::Link(_) | Self::Unknown(_) => String::new(),
         }
     }

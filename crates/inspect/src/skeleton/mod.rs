@@ -7,6 +7,7 @@ mod beam_monitors;
 mod caen;
 mod ess;
 mod gdgem;
+mod isis;
 mod multiblade;
 mod multigrid;
 mod nmx;
@@ -163,6 +164,13 @@ fn bodies(format: Format, streams: &[&Stream], monitors: &[&Stream]) -> Result<V
                 _ => None,
             });
             adc_readout(adc.max())
+        }
+        Format::Isis => {
+            let isis = contents().filter_map(|content| match content {
+                Content::Isis(isis) => Some(isis.as_ref()),
+                _ => None,
+            });
+            isis::body(isis)
         }
         Format::Numbered | Format::DropP1 => Err("they test a link, and no detector sends them".to_owned()),
     }

@@ -1,6 +1,7 @@
 //! What a simulated detector sends, and what is formed of it, against the truth that is known.
 
 mod gdgem;
+mod isis;
 mod looped;
 mod multiblade;
 mod multigrid;

@@ -9,6 +9,7 @@
 //! | Mesytec | triggers of the readout, 24 bits | time of the event, 30 bits, or 46 with its upper part |
 //! | CAEN records | none | of each record, 32 bits |
 //! | jadaq 1.3, of June 2018 | of the digitiser, 32 bits; none | of each element, 32 or 64 bits; clock of the PC |
+//! | streaming readout of ISIS | of the frame, and of the frame among those sent, 32 bits | of the frame, in nanoseconds |
 //! | SoNDe, trigger times | of the system, 14 bits | header and triggers, 32 bits |
 //!
 //! Nothing else changes: what times are relative to (bunch crossings of the SRS, time differences) stays, so that each pass has the
@@ -16,12 +17,14 @@
 
 mod caen;
 mod ess;
+mod isis;
 mod mesytec;
 mod sonde;
 mod srs;
 mod step;
 
 pub use ess::{EssStep, move_records, moved, pulse, pulse_period};
+pub use isis::LONGEST_FRAME_NS;
 pub use sonde::move_triggers;
 pub use step::Step;
 
@@ -46,6 +49,8 @@ pub enum Movable {
     Jadaq1_3,
     /// Trigger times of a SoNDe.
     Sonde,
+    /// Streaming readout of ISIS, either version.
+    Isis,
 }
 
 impl Movable {
@@ -60,6 +65,7 @@ impl Movable {
             Format::JadaqOfJune2018 => Self::JadaqOfJune2018,
             Format::Jadaq1_3 => Self::Jadaq1_3,
             Format::Sonde => Self::Sonde,
+            Format::Isis => Self::Isis,
             Format::Cncs | Format::AdcReadout | Format::Numbered | Format::DropP1 => return None,
         })
     }
@@ -69,6 +75,8 @@ impl Movable {
         match self {
             // 32 bits of seconds.
             Self::Ess => 58,
+            // Nanoseconds since 1970, until 2255.
+            Self::Isis => 64,
             Self::SrsVmm3 => crate::srs_vmm::MARKER_BITS,
             Self::Mesytec => crate::mesytec::LOW_TIME_BITS + crate::mesytec::HIGH_TIME_BITS,
             Self::SrsVmm2 | Self::CaenRecords | Self::JadaqOfJune2018 | Self::Jadaq1_3 | Self::Sonde => 32,
@@ -85,10 +93,11 @@ impl Movable {
     }
 
     /// Shows the numbers in a packet, each with the number of the source that counts so: one, but those of all triggers of a Mesytec
-    /// datagram, and none of CAEN records.
+    /// datagram and of all messages of one of ISIS, and none of CAEN records.
     pub fn visit_numbers(self, bytes: &[u8], visit: &mut dyn FnMut(u32, u64)) {
         match self {
             Self::Mesytec => mesytec::visit_numbers(bytes, visit),
+            Self::Isis => isis::visit_numbers(bytes, visit),
             Self::CaenRecords | Self::JadaqOfJune2018 => {}
             _ => {
                 let number = match self {
@@ -115,6 +124,7 @@ impl Movable {
                 caen::visit_element_times(self == Self::Jadaq1_3, bytes, visit);
             }
             Self::Sonde => sonde::visit_times(bytes, visit),
+            Self::Isis => isis::visit_times(bytes, visit),
         }
     }
 
@@ -129,6 +139,7 @@ impl Movable {
                 caen::move_elements(self == Self::Jadaq1_3, bytes, step);
             }
             Self::Sonde => sonde::move_on(bytes, step),
+            Self::Isis => isis::move_on(bytes, step),
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::recognise::recognise;
 use crate::srs_vmm::{MARKER_BITS, Vmm3Packet, Vmm3Variant, Word};
 use proptest::prelude::*;
 
-const ALL: [Movable; 8] = [
+const ALL: [Movable; 9] = [
     Movable::Ess,
     Movable::SrsVmm2,
     Movable::SrsVmm3,
@@ -17,6 +17,7 @@ const ALL: [Movable; 8] = [
     Movable::JadaqOfJune2018,
     Movable::Jadaq1_3,
     Movable::Sonde,
+    Movable::Isis,
 ];
 
 fn moved_by(movable: Movable, bytes: &[u8], step: Step) -> Vec<u8> {
@@ -113,6 +114,34 @@ fn triggers_of_a_mesytec_carry_into_their_upper_time() {
         .map(|word| W::decode(u32::from_le_bytes(*word)))
         .collect();
     assert_eq!(found[1..], [W::HighTime(8), words[2], W::EndOfEvent(1)]);
+}
+
+#[test]
+fn frames_of_isis_are_later_in_both_versions_and_their_events_stay() {
+    use crate::isis::{Header, IsisEncoder, Messages, Rules, Version};
+    let mut encoder = IsisEncoder::default();
+    // The last nanosecond of a day.
+    let headers =
+        [(Version::V1, u32::MAX, 41), (Version::V2, 7, 42)].map(|(version, frame, streamed_frame)| {
+            let gps_ns = 1_735_689_599_999_999_999;
+            Header { version, frame, streamed_frame, gps_ns, ..Header::default() }
+        });
+    for header in &headers {
+        assert!(encoder.begin(header) && encoder.push_event(0xE000_0005, 6));
+    }
+    encoder.pad(&[0; 3]);
+    let bytes = encoder.finish();
+    assert_eq!(recognise(&bytes).best().map(|best| Movable::of(best.format)), Some(Some(Movable::Isis)));
+    let moved = moved_by(Movable::Isis, &bytes, Step { ticks: 3, nanoseconds: 0, count: 2 });
+    assert_eq!(numbers(Movable::Isis, &moved), [(0, 43), (0, 44)]);
+    let found: Vec<_> =
+        Messages::new(&moved, Rules::default()).map(|message| message.expect("sound")).collect();
+    for ((message, before), frame) in found.iter().zip(headers).zip([1, 9]) {
+        let (gps_ns, streamed_frame) = (before.gps_ns + 3, before.streamed_frame + 2);
+        assert_eq!(message.header, Header { gps_ns, frame, streamed_frame, ..before });
+        assert_eq!(message.events(), [[0xE0, 0, 0, 5, 0, 0, 0, 6]]);
+    }
+    assert_eq!((found.len(), &moved[moved.len() - 3..]), (2, &[0; 3][..]));
 }
 
 #[test]

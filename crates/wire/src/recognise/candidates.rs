@@ -25,6 +25,8 @@ pub enum Format {
     Sonde,
     /// Sampled channels of 2018.
     AdcReadout,
+    /// Streaming readout of ISIS, version 1 or 2: each message tells which.
+    Isis,
     /// Numbered packets of `evforge send`.
     Numbered,
     /// DROP in the layout `P1`.
@@ -33,7 +35,7 @@ pub enum Format {
 
 impl Format {
     /// All of them.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Ess,
         Self::SrsVmm2,
         Self::SrsVmm3Of2018,
@@ -45,6 +47,7 @@ impl Format {
         Self::CaenRecords,
         Self::Sonde,
         Self::AdcReadout,
+        Self::Isis,
         Self::Numbered,
         Self::DropP1,
     ];
@@ -63,6 +66,7 @@ impl Format {
             Self::Jadaq1_3 => "CAEN jadaq 1.3",
             Self::Sonde => "SoNDe (IDEAS ROSMAP)",
             Self::AdcReadout => "adc_readout (sampled channels of 2018)",
+            Self::Isis => "streaming readout of ISIS",
             Self::Numbered => "numbered packets of `evforge send`",
             Self::DropP1 => "DROP, layout P1",
         }

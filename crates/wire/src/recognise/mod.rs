@@ -5,6 +5,7 @@
 //! | `ess` | ESS readout of any type | the letters ESS, the lengths of its records |
 //! | `srs` | SRS with VMM2, VMM3 of 2018 and VMM3a | the data id |
 //! | `caen` | CAEN records, jadaq | nothing (records); the version, the number of elements |
+//! | `isis` | streaming readout of ISIS, both versions | the marker, the bits that tell the version, lengths that agree |
 //! | `others` | SoNDe, Mesytec, CNCS, sampled channels, packets of link tests | types, framing, lengths that agree |
 //!
 //! The parsers of the formats decide; here is only which of them to ask, and what their answers are worth. Some formats
@@ -14,17 +15,20 @@
 mod caen;
 mod candidates;
 mod ess;
+mod isis;
 mod others;
 mod srs;
 
 pub use candidates::{Candidate, Candidates, Certainty, Format};
 pub use ess::{EssLook, EssRecords, look_at_ess};
+pub use isis::isis_fault_in_words;
 
 /// The formats that a packet may have.
 pub fn recognise(bytes: &[u8]) -> Candidates {
     let mut candidates = Candidates::default();
     ess::add(bytes, &mut candidates);
     srs::add(bytes, &mut candidates);
+    isis::add(bytes, &mut candidates);
     others::add(bytes, &mut candidates);
     caen::add(bytes, &mut candidates);
     candidates

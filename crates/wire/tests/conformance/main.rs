@@ -6,6 +6,7 @@ mod cncs;
 mod drop;
 mod ess;
 mod format_pages;
+mod isis;
 mod mesytec;
 mod numbered;
 mod sonde;

@@ -4,6 +4,7 @@ mod adc_readout;
 mod caen;
 mod drop;
 mod ess;
+mod isis;
 mod mesytec;
 mod recognise;
 mod sonde;

@@ -4,6 +4,7 @@ use evforge_wire::adc_readout::{AdcEncoder, Header, RawTime};
 use evforge_wire::caen::{Element, ElementType, JadaqEncoder, Record, RecordEncoder};
 use evforge_wire::cncs::{Group, GroupEncoder};
 use evforge_wire::ess::{EssHeader, Vmm3aFields, detector_type};
+use evforge_wire::isis::{self, IsisEncoder};
 use evforge_wire::numbered::NumberedHeader;
 use evforge_wire::recognise::{Candidate, Certainty, Format, recognise};
 use proptest::collection::vec;
@@ -48,7 +49,15 @@ fn packets_of_our_encoders_are_recognised() {
     adc.begin(&Header::default());
     assert!(adc.push_module(1, 1, RawTime::default(), &[7; 20]));
     adc.finish(5);
+    let isis = |version| {
+        let mut encoder = IsisEncoder::default();
+        let header = isis::Header { version, gps_ns: 1_800_000_000_000_000_000, ..isis::Header::default() };
+        assert!(encoder.begin(&header) && encoder.push_event(0xFF00_0001, 5));
+        encoder.finish()
+    };
     for (packet, format, certainty) in [
+        (isis(isis::Version::V1), Format::Isis, Certainty::Strong),
+        (isis(isis::Version::V2), Format::Isis, Certainty::Strong),
         (ess(3), Format::Ess, Certainty::Strong),
         (ess(0), Format::Ess, Certainty::Strong),
         (jadaq(ElementType::List422), Format::Jadaq1_3, Certainty::Strong),
@@ -72,6 +81,8 @@ fn a_signature_is_worth_more_than_none_and_a_fault_has_its_name() {
     let mut longer = packet.clone();
     longer.push(0);
     assert_eq!(best(&longer).fault, Some("its length field is not the number of its bytes"));
+    // Ones throughout: CAEN records that end a run.
+    assert_eq!(best(&[0xFF; 64]).format, Format::CaenRecords);
     assert_eq!(recognise(b"no format that anyone knows").best(), None);
     assert_eq!(recognise(b"").best(), None);
 }

@@ -12,6 +12,7 @@ pub mod drop;
 pub mod ess;
 pub mod ess_stream;
 pub mod gdgem;
+pub mod isis;
 pub mod messages;
 pub mod mesytec;
 pub mod multiblade;

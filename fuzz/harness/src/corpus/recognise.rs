@@ -1,10 +1,10 @@
 //! Single packets of every format, and those that are nearly of one.
 
-use super::{Seed, adc_readout, caen, cncs, drop, ess, mesytec, numbered, sonde, srs_vmm};
+use super::{Seed, adc_readout, caen, cncs, drop, ess, isis, mesytec, numbered, sonde, srs_vmm};
 
 /// The first inputs of the formats' own corpora: good packets and those with a fault that the smallest show.
 pub fn seeds() -> Vec<Seed> {
-    let formats: [(&str, Vec<Seed>); 10] = [
+    let formats: [(&str, Vec<Seed>); 11] = [
         ("srs", srs_vmm::seeds()),
         ("mesytec", mesytec::seeds()),
         ("cncs", cncs::seeds()),
@@ -15,6 +15,7 @@ pub fn seeds() -> Vec<Seed> {
         ("ess-vmm3a", ess::vmm3a_seeds()),
         ("ess-monitor", ess::beam_monitor_seeds()),
         ("sonde", sonde::seeds()),
+        ("isis", isis::seeds()),
     ];
     let named = |(format, seeds): (&str, Vec<Seed>)| {
         let format = format.to_owned();

@@ -5,6 +5,7 @@ use evforge_fuzz_harness::adc_readout::adc_readout;
 use evforge_fuzz_harness::caen::caen;
 use evforge_fuzz_harness::cncs::cncs;
 use evforge_fuzz_harness::drop::{drop_packet, jumps};
+use evforge_fuzz_harness::isis::isis;
 use evforge_fuzz_harness::mesytec::mesytec;
 use evforge_fuzz_harness::numbered::numbered;
 use evforge_fuzz_harness::recognise::recognise;
@@ -51,10 +52,10 @@ proptest! {
 
     /// Bytes by chance, with the signature of a format where it belongs.
     #[test]
-    fn packets_of_any_format(bytes in bytes(400), format in 0..9_usize) {
+    fn packets_of_any_format(bytes in bytes(400), format in 0..10_usize) {
         let (at, signature): (usize, &[u8]) = [
             (0, &b"\0\x01ESS\x30"[..]), (4, b"VM2\x05"), (4, b"VM3\x20"), (0, b"\x60"), (24, &[1, 3]),
-            (2, &[0x11, 0x11]), (0, b"EVNP\x01"), (0, &[0xD7, 0x09, 1]), (0, b""),
+            (2, &[0x11, 0x11]), (0, b"EVNP\x01"), (0, &[0xD7, 0x09, 1]), (0, b""), (0, &[0xFF; 8]),
         ][format];
         let bytes = with(bytes, at, signature);
         let whole = (bytes.len() as u16).to_le_bytes();
@@ -129,6 +130,32 @@ proptest! {
         let good = encoder.packet().to_vec();
         let at = at.index(good.len());
         adc_readout(&with(good, at, &[byte]));
+    }
+
+    /// Messages that begin as those of a version do, one behind the other, with lengths that are mostly those of their bytes.
+    #[test]
+    fn isis_datagrams(
+        messages in vec((bytes(200), any::<bool>(), 13..20_u8, any::<bool>()), 0..4), padding in bytes(20),
+    ) {
+        let mut datagram = Vec::new();
+        for (mut bytes, is_v2, header, fits) in messages {
+            bytes.resize(bytes.len().max(80) / 4 * 4, 0);
+            let words = ((bytes.len() / 4) as u16 - u16::from(!fits)).to_be_bytes();
+            let time = [0x1A, 0x74, 0x32, 0x2E, 0x07, 0xB7, 0x23, 0x15];
+            let (word_1, length, clock) = if is_v2 {
+                ([0xFF, 0, 1, header], 32, 12)
+            } else {
+                ([0xFF; 4], 54, 16)
+            };
+            let bytes = with(with(bytes, length, &words), clock, &time);
+            // Bit widths that have room, on every second board.
+            let board = if header % 2 == 0 && is_v2 { vec![4, 3, 8, 6] } else { vec![] };
+            let bytes = with(bytes, 52, &board);
+            let bytes = if is_v2 { with(bytes, 8, &[0x0F, 0x25]) } else { bytes };
+            datagram.extend(with(with(bytes, 0, &[0xFF; 4]), 4, &word_1));
+        }
+        datagram.extend(padding);
+        isis(&datagram);
     }
 
     #[test]

@@ -49,7 +49,7 @@ mod replays_its_corpus {
 
     replays!(
         srs_vmm mesytec cncs drop train messages numbered caen adc_readout adc_readout_stream ess_header_vmm3a ess_beam_monitor
-        ess_stream multiblade sonde sonde_stream multigrid gdgem gdgem_panels helper vmm_files capture configuration
+        ess_stream multiblade isis sonde sonde_stream multigrid gdgem gdgem_panels helper vmm_files capture configuration
         recognise structure kernel_texts commands
     );
 }

@@ -2,6 +2,7 @@
 
 use crate::format_pages::ess_and_srs::{ess_header, ess_monitors, ess_vmm3a, srs_vmm2, srs_vmm3};
 use crate::format_pages::fields::{Fields, rejected};
+use crate::format_pages::isis::isis;
 use crate::format_pages::trains::train_packet;
 use evforge_wire::adc_readout::{AdcPacket, Content as AdcContent, RawTime};
 use evforge_wire::caen::{JadaqPacket, JadaqVersion, RecordPacket};
@@ -35,6 +36,7 @@ pub(crate) fn decode(page: &str, variant: &str, bytes: &[u8]) -> Result<String, 
         ("adc-readout.md", "") => adc_readout(bytes, &mut out)?,
         ("drop.md", layout) => drop_packet(bytes, layout, &mut out)?,
         ("train.md", variant) => train_packet(bytes, variant, &mut out)?,
+        ("isis.md", "") => isis(bytes, &mut out)?,
         ("numbered.md", "") => numbered(bytes, &mut out)?,
         ("pkts.md", "") => pkts(bytes, &mut out)?,
         ("messages.md", "") => message(bytes, &mut out)?,

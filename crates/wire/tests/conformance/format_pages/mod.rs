@@ -8,6 +8,7 @@
 mod decode;
 mod ess_and_srs;
 mod fields;
+mod isis;
 mod page;
 mod trains;
 

@@ -1,0 +1,48 @@
+//! The streaming readout of ISIS: boards that announce how many events each frame has, so that a frame is known to be complete
+//! (ISIS streaming readout, versions 1 and 2).
+//!
+//! ```text
+//! packet ─ wire::isis ─► messages ─► board ─► frame, with those of the other boards ─► closed ─► events in order of time of flight
+//!                                      │                │
+//!                      wiring table (version 1), or     period, vetoes and charge travel with the frame
+//!                      what the header says (version 2)
+//! ```
+//!
+//! Every event belongs to the frame of its message: its pulse is the reference time of that frame, and its time of flight is what
+//! the board says, whether that is longer than the period or not. With `frames.assembled = false` messages are handed on as
+//! they come, each with its own reference time; nobody then knows whether a frame is complete.
+//!
+//! | file | what is in it |
+//! |---|---|
+//! | [`settings`] | everything that can be configured, and its checks |
+//! | [`wiring`] | the wiring table of version 1 |
+//! | [`layout`] | where the ids of an instrument are in a picture |
+//! | [`boards`] | who sends, and what is known of it |
+//! | [`board_clock`] | how far a board's time has come; jumps in it |
+//! | [`sent_numbers`] | the numbers of a board's frames, each counted once |
+//! | [`decode`] | events of a message to times of flight and ids |
+//! | [`pieces`] | memory in which events wait |
+//! | [`open_frame`] | a frame that is being put together |
+//! | [`assembly`] | which frame a message is of, and when a frame is closed |
+//! | [`key_sort`], [`outlet`] | a closed frame: events into order, and out |
+//! | [`counters`] | what is counted, with the laws |
+//! | [`pipeline`] | [`Isis`]: all of it as a [`Detector`](evforge_core::detector::Detector) |
+
+pub mod assembly;
+pub mod board_clock;
+pub mod boards;
+pub mod counters;
+pub mod decode;
+pub mod key_sort;
+pub mod layout;
+pub mod open_frame;
+pub mod outlet;
+pub mod pieces;
+pub mod pipeline;
+pub mod sent_numbers;
+pub mod settings;
+pub mod wiring;
+
+pub use counters::IsisCounters;
+pub use pipeline::Isis;
+pub use settings::IsisSettings;
