@@ -132,6 +132,7 @@ fn source_state(follower: &mut EventFollower, state: &FileState) -> SourceState 
         refused: None,
         faults,
         alarms: Vec::new(),
+        frames: None,
         beam: Some(beam::of_file(follower.logs())),
     }
 }

@@ -10,7 +10,7 @@ use evforge_core::beam_monitor::BeamMonitorPlan;
 use evforge_core::counter::CounterSnapshot;
 use evforge_core::event::EventBatch;
 use evforge_core::feed::{Feed, FeedState, FeedWatch, STALLED_AFTER};
-use evforge_core::frame::FrameVeto;
+use evforge_core::frame::{FrameLedger, FrameVeto};
 use evforge_core::geometry::LogicalGeometry;
 use evforge_core::ledger::{DetectorLedger, SourceLedger};
 use evforge_core::output::Output;
@@ -49,6 +49,8 @@ pub(super) struct SourceState {
     pub(super) faults: Vec<String>,
     /// What is wrong at this moment, in sentences.
     pub(super) alarms: Vec<String>,
+    /// What is known of all frames, if there are any.
+    pub(super) frames: Option<FrameLedger>,
     /// What is known besides the events, if there can be anything.
     pub(super) beam: Option<BeamTold>,
 }
@@ -192,8 +194,9 @@ impl Page {
         let ledger = DetectorLedger {
             sources: source.sources,
             counters: source.counters.and(&self.stage.counters()),
+            // Topics know which vetoes count; of a file it is counted here.
+            frames: source.frames.or_else(|| self.frames.ledger()),
             notes: self.notes.clone(),
-            frames: self.frames.ledger(),
             ..DetectorLedger::default()
         };
         RunState {
