@@ -5,6 +5,8 @@
 //! pixels as the geometry does.
 
 use crate::event::PixelId;
+use crate::geometry::LogicalGeometry;
+use std::sync::Arc;
 
 /// Ids that follow one another, and the pixels of the geometry that they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,6 +77,38 @@ impl PixelIds {
         let holds =
             |range: &&IdRange| pixel.checked_sub(range.first_pixel).is_some_and(|index| index < range.count);
         self.ranges.iter().find(holds).map(|range| range.first_id + (pixel - range.first_pixel))
+    }
+}
+
+/// The pixels of a detector: the geometry, and the ids where the facility has given them.
+#[derive(Clone, Debug)]
+pub struct Pixels {
+    /// Rows, columns, layers and panels.
+    pub geometry: LogicalGeometry,
+    /// The ids; none where they are those of the geometry.
+    pub ids: Option<Arc<PixelIds>>,
+}
+
+impl Pixels {
+    /// True if an id is one of the detector's.
+    #[inline]
+    pub fn has(&self, id: PixelId) -> bool {
+        match &self.ids {
+            Some(ids) => ids.pixel(id) != 0,
+            None => self.geometry.is_valid(id),
+        }
+    }
+
+    /// The id of a pixel of the geometry; 0 if it has none.
+    pub fn id(&self, pixel: PixelId) -> PixelId {
+        self.ids.as_ref().map_or(pixel, |ids| ids.id(pixel).unwrap_or(0))
+    }
+}
+
+impl From<LogicalGeometry> for Pixels {
+    /// Pixels whose ids are those of the geometry.
+    fn from(geometry: LogicalGeometry) -> Self {
+        Self { geometry, ids: None }
     }
 }
 

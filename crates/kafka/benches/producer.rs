@@ -183,6 +183,7 @@ fn evforge(address: &str, topic: &str, batches: &[Arc<PulsedBatch>]) -> Result<M
         detector: "gdgem".into(),
         run: RunIdentity::default(),
         geometry: LogicalGeometry::flat(200, 200)?,
+        pixel_ids: None,
         placement: None,
         train: PulseTrain::european_xfel(),
         tells_pulses: false,

@@ -6,6 +6,7 @@ use evforge_control::ControlAccess;
 use evforge_core::counter::CounterInfo;
 use evforge_core::geometry::LogicalGeometry;
 use evforge_core::ledger::DetectorLedger;
+use evforge_core::pixel_ids::{PixelIds, Pixels};
 use evforge_core::placement::Placement;
 use evforge_core::pulse::PulseTrain;
 use evforge_core::run_identity::RunIdentity;
@@ -64,6 +65,8 @@ pub struct OutputContext {
     pub run: RunIdentity,
     /// The pixels.
     pub geometry: LogicalGeometry,
+    /// Their ids, where the facility has given them: events carry these. None where they are those of the geometry.
+    pub pixel_ids: Option<Arc<PixelIds>>,
     /// Where the pixels are; none if the configuration does not say.
     pub placement: Option<Placement>,
     /// The configured train of pulses.
@@ -99,6 +102,11 @@ pub struct OutputContext {
 }
 
 impl OutputContext {
+    /// The pixels with their ids.
+    pub fn pixels(&self) -> Pixels {
+        Pixels { geometry: self.geometry, ids: self.pixel_ids.clone() }
+    }
+
     /// The state of the run before its first packet: the counters of the detector and of all outputs are there, and 0.
     pub fn state_at_start(&self) -> RunState {
         let output =

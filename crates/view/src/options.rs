@@ -8,6 +8,7 @@ use axum::http::uri::Authority;
 use evforge_control::ControlAccess;
 use evforge_core::beam_monitor::BeamMonitorPlan;
 use evforge_core::geometry::LogicalGeometry;
+use evforge_core::pixel_ids::PixelIds;
 use evforge_core::placement::Placement;
 use evforge_core::pulse::PulseTrain;
 use evforge_core::run_state::RunState;
@@ -34,6 +35,8 @@ pub struct ViewOptions {
     pub title: String,
     /// The pixels: up to 2^25 (33 million).
     pub geometry: LogicalGeometry,
+    /// Which of these pixels the ids of events are, where they are given by the facility. Default: they are the same.
+    pub pixel_ids: Option<Arc<PixelIds>>,
     /// The beam monitors of the stream: their pixels have pictures of their own. Default: none.
     pub beam_monitors: Vec<BeamMonitorPlan>,
     /// Where the pixels are: axes are then in millimetres. Default: not known.
@@ -104,6 +107,7 @@ impl ViewOptions {
             address: SocketAddr::from((Ipv4Addr::LOCALHOST, 8080)),
             title: title.into(),
             geometry,
+            pixel_ids: None,
             beam_monitors: Vec::new(),
             placement: None,
             pulses,

@@ -99,6 +99,7 @@ impl OutputPlan for ViewSettings {
             folders: context.folders.clone(),
             control: context.control.clone(),
             beam_monitors: context.ledger.beam_monitors.iter().map(|data| data.plan().clone()).collect(),
+            pixel_ids: context.pixel_ids.clone(),
             placement: context.placement.clone(),
             detector: context.detector.clone(),
             at_start: Some(Arc::new(context.state_at_start())),

@@ -5,7 +5,9 @@ use crate::event_memory::ChunkWriter;
 use crate::live_view::LiveView;
 use crate::spectrum::SpectrumBins;
 use evforge_core::counter::CounterSnapshot;
+use evforge_core::event::PixelId;
 use evforge_core::output::{Output, OutputError, OutputProgress, Taken};
+use evforge_core::pixel_ids::PixelIds;
 use evforge_core::pulsed::{PulseOrigin, PulsedBatch, TimeOffset};
 use evforge_core::run_state::RunState;
 use std::sync::Arc;
@@ -32,6 +34,9 @@ pub struct LiveSink {
     memory: ChunkWriter,
     bins: SpectrumBins,
     name: String,
+    /// Which pixels the ids of events are, where they are not the same; and those of the batch at hand.
+    pixel_ids: Option<Arc<PixelIds>>,
+    translated: Vec<PixelId>,
     /// Frames have told their charge.
     has_frame_charge: bool,
     /// The view, if it lives and ends with this output.
@@ -39,9 +44,23 @@ pub struct LiveSink {
 }
 
 impl LiveSink {
-    pub(crate) fn new(counts: Arc<Accumulator>, bins: SpectrumBins, name: String) -> Self {
+    pub(crate) fn new(
+        counts: Arc<Accumulator>,
+        bins: SpectrumBins,
+        name: String,
+        pixel_ids: Option<Arc<PixelIds>>,
+    ) -> Self {
         let memory = ChunkWriter::new(Arc::clone(&counts.memory));
-        Self { counts, memory, bins, name, has_frame_charge: false, view: None }
+        Self {
+            counts,
+            memory,
+            bins,
+            name,
+            pixel_ids,
+            translated: Vec::new(),
+            has_frame_charge: false,
+            view: None,
+        }
     }
 
     /// The same, with the view that it feeds: it is shut down when this output is dropped, unless somebody else has it, too.
@@ -90,7 +109,7 @@ impl LiveView {
         let shared = self.shared();
         let counts = shared.add_stream(stream);
         let name = format!("live view at http://{}", self.address());
-        LiveSink::new(counts, shared.bins, name)
+        LiveSink::new(counts, shared.bins, name, shared.options.pixel_ids.clone())
     }
 }
 
@@ -100,13 +119,22 @@ impl Output for LiveSink {
     }
 
     fn take(&mut self, batch: &Arc<PulsedBatch>) -> Result<Taken, OutputError> {
-        for &pixel in batch.pixel_ids() {
+        let mut translated = std::mem::take(&mut self.translated);
+        let pixels = match &self.pixel_ids {
+            None => batch.pixel_ids(),
+            Some(ids) => {
+                translated.clear();
+                translated.extend(batch.pixel_ids().iter().map(|&id| ids.pixel(id)));
+                &translated
+            }
+        };
+        for &pixel in pixels {
             self.counts.count_pixel(pixel);
         }
         for (pulse, range) in batch.by_pulse() {
             let has_flight = pulse.origin != PulseOrigin::None;
             let offsets = batch.offsets_ns().get(range.clone()).unwrap_or_default();
-            for (&offset, &pixel) in offsets.iter().zip(batch.pixel_ids().get(range).unwrap_or_default()) {
+            for (&offset, &pixel) in offsets.iter().zip(pixels.get(range).unwrap_or_default()) {
                 let bin = match offset {
                     TimeOffset::TOO_LONG => Some(u64::MAX),
                     offset => {
@@ -118,7 +146,9 @@ impl Output for LiveSink {
             }
         }
         self.counts.count_pulses(batch.pulses_begun());
-        if let Some(charge) = self.memory.add(batch) {
+        let charge = self.memory.add(batch, pixels);
+        self.translated = translated;
+        if let Some(charge) = charge {
             self.has_frame_charge = true;
             self.counts.add_charge(charge);
         }

@@ -3,6 +3,7 @@
 use crate::output::check_writable;
 use evforge_core::counter::{CounterInfo, CounterSet, CounterSnapshot};
 use evforge_core::output::{Output, OutputError, OutputProgress, Taken};
+use evforge_core::pixel_ids::PixelIds;
 use evforge_core::pulsed::{Calendar, PulsedBatch};
 use evforge_core::run_state::RunState;
 use evforge_net::staged_file::StagedFile;
@@ -59,6 +60,7 @@ impl OutputPlan for ImageSettings {
             file: self.file,
             title: heading(&context.instrument, &context.run),
             counts: vec![0; pictures.pixel_count()],
+            pixel_ids: context.pixel_ids.clone(),
             pictures,
             counters: ImageCounters::default(),
             span: None,
@@ -80,6 +82,8 @@ struct Image {
     title: String,
     pictures: PictureSet,
     counts: Vec<u64>,
+    /// Which pixels the ids of events are, where they are not the same.
+    pixel_ids: Option<Arc<PixelIds>>,
     counters: ImageCounters,
     /// The times of the earliest and the latest event.
     span: Option<(u64, u64)>,
@@ -104,7 +108,8 @@ impl Output for Image {
     }
 
     fn take(&mut self, batch: &Arc<PulsedBatch>) -> Result<Taken, OutputError> {
-        for &pixel in batch.pixel_ids() {
+        for &id in batch.pixel_ids() {
+            let pixel = self.pixel_ids.as_ref().map_or(id, |ids| ids.pixel(id));
             match self.counts.get_mut(PictureSet::index_of(pixel)) {
                 Some(count) => {
                     *count += 1;

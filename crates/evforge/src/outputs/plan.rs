@@ -162,6 +162,7 @@ impl OutputPlans {
             detector: config.section.to_owned(),
             run: config.run.clone(),
             geometry: detector.geometry(),
+            pixel_ids: detector.pixel_ids(),
             placement,
             train: config.pulses,
             tells_pulses: detector.tells_pulses(),

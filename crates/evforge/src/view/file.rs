@@ -82,11 +82,14 @@ fn shown(
     config: Option<&Config>,
     follower: &mut EventFollower,
 ) -> Result<(Shown, Vec<String>), CommandError> {
+    let mut pixel_ids = None;
     let known = match config {
         Some(config) => {
             let detector = config.build_detector()?;
             let ledger = evforge_pipeline::ledger_at_start(detector.as_ref());
             let monitors = ledger.beam_monitors.iter().map(|data| data.plan().clone()).collect();
+            // Without a configuration the numbers of the detectors in the file say which pixels its ids are.
+            pixel_ids = detector.pixel_ids();
             Some((detector.geometry(), monitors))
         }
         None => None,
@@ -104,7 +107,7 @@ fn shown(
         format!("pixels {}", placed.said),
         format!("pulses {of_pulses}: the spectrum is one period long"),
     ];
-    let shown = Shown { title, geometry: placed.geometry, monitors: placed.monitors, train };
+    let shown = Shown { title, geometry: placed.geometry, pixel_ids, monitors: placed.monitors, train };
     follower.set_pixels(placed.rules);
     Ok((shown, notes))
 }

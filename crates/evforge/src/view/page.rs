@@ -14,6 +14,7 @@ use evforge_core::frame::{FrameLedger, FrameVeto};
 use evforge_core::geometry::LogicalGeometry;
 use evforge_core::ledger::{DetectorLedger, SourceLedger};
 use evforge_core::output::Output;
+use evforge_core::pixel_ids::PixelIds;
 use evforge_core::pulse::PulseTrain;
 use evforge_core::pulsed::{CalendarRule, PulseStage, PulseStageSettings};
 use evforge_core::run_state::{InputFault, OutputCounters, OutputState, RunState};
@@ -32,6 +33,8 @@ pub(super) struct Shown {
     /// What it is headed.
     pub(super) title: String,
     pub(super) geometry: LogicalGeometry,
+    /// Which of its pixels the ids of events are, where they are not the same.
+    pub(super) pixel_ids: Option<Arc<PixelIds>>,
     pub(super) monitors: Vec<BeamMonitorPlan>,
     pub(super) train: PulseTrain,
 }
@@ -83,6 +86,7 @@ impl Page {
         let options = ViewOptions {
             address: arguments.view,
             host_names: arguments.names.view_names.clone(),
+            pixel_ids: shown.pixel_ids,
             beam_monitors: shown.monitors,
             placement,
             views: arguments.views.as_deref().map(ViewFile::read).transpose()?,

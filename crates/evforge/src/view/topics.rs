@@ -52,7 +52,8 @@ pub(super) fn view_topics(
     let mut source = EventTopics::open(&settings, &topics, (begin, until), pixels)?;
     let names: Vec<&str> = topics.iter().map(|topic| topic.name.as_str()).collect();
     let input = format!("topics {}", names.join(", "));
-    let shown = Shown { title: config.name.clone(), geometry, monitors, train };
+    let shown =
+        Shown { title: config.name.clone(), geometry, pixel_ids: detector.pixel_ids(), monitors, train };
     let notes = vec![input.clone(), format!("pulses {of_pulses}: the spectrum is one period long")];
     let mut page = Page::start(arguments, shown, Some(config), notes)?;
     let mut spectra = beam::Spectra::default();

@@ -7,7 +7,7 @@
 use super::counters::KafkaCounters;
 use super::sources::Sources;
 use evforge_core::frame::Frame;
-use evforge_core::geometry::LogicalGeometry;
+use evforge_core::pixel_ids::Pixels;
 use evforge_core::pulsed::{Pulse, PulseOrigin, PulsedBatch};
 use std::ops::Range;
 use std::sync::Arc;
@@ -51,7 +51,7 @@ pub(crate) enum Announced {
 pub(crate) struct PackingRules {
     pub(crate) sources: Sources,
     pub(crate) limits: MessageLimits,
-    pub(crate) geometry: LogicalGeometry,
+    pub(crate) pixels: Pixels,
     pub(crate) vetoed: Vetoed,
     /// Whether pulses without events are sent.
     pub(crate) empty_pulses: bool,
@@ -395,9 +395,9 @@ impl Packer {
         to: &mut impl Packed,
         counters: &mut KafkaCounters,
     ) {
-        let (geometry, frame) = (self.rules.geometry, self.frame_number());
+        let frame = self.frame_number();
         let pixels = &batch.pixel_ids()[events.clone()];
-        let without = pixels.iter().filter(|&&pixel| !geometry.is_valid(pixel)).count();
+        let without = pixels.iter().filter(|&&pixel| !self.rules.pixels.has(pixel)).count();
         counters.events_without_pixel += without as u64;
         let mut from = events.start;
         while from < events.end {

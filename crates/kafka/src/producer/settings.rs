@@ -340,7 +340,7 @@ impl KafkaSettings {
                 pulses: table.message_pulses,
                 time: table.close_after.to_std(),
             },
-            geometry: context.geometry,
+            pixels: context.pixels(),
             vetoed: match table.vetoes {
                 _ if context.vetoes.is_empty() => Vetoed::Unmarked,
                 VetoedEvents::Mark => Vetoed::Marked,

@@ -89,7 +89,9 @@ fn write_detector(detector: &Group, options: &NexusOptions, panels: Range<u32>) 
     axes.extend([GridAxis::Row, GridAxis::Column].map(|axis| (axis.name(), axis.length(geometry) as usize)));
     let shape: Vec<usize> = axes.iter().map(|(_, length)| *length).collect();
     let size = geometry.pixel_count() / geometry.panels();
-    let numbers: Vec<i32> = (panels.start * size + 1..=panels.end * size).map(|id| id as i32).collect();
+    let of_file = options.pixels();
+    let pixels = panels.start * size + 1..=panels.end * size;
+    let numbers: Vec<i32> = pixels.map(|pixel| of_file.id(pixel) as i32).collect();
     write_compressed(detector, "detector_number", &shape, &numbers)?;
 
     let names: Vec<&str> = axes.iter().map(|(name, _)| *name).collect();

@@ -1,12 +1,14 @@
 //! What an event file is to contain and how it is to be written.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use evforge_core::beam_monitor::{BeamMonitorData, BeamMonitorPlan};
 use evforge_core::counter::{CounterInfo, CounterSnapshot};
 use evforge_core::frame::FrameVeto;
 use evforge_core::geometry::LogicalGeometry;
+use evforge_core::pixel_ids::{PixelIds, Pixels};
 use evforge_core::placement::Placement;
 use evforge_core::run_identity::RunIdentity;
 
@@ -95,6 +97,8 @@ pub struct NexusOptions {
     pub detector: String,
     /// The grid of pixels, at most `i32::MAX` of them.
     pub geometry: LogicalGeometry,
+    /// Their ids, where the facility has given them. None where they are those of the geometry.
+    pub pixel_ids: Option<Arc<PixelIds>>,
     /// Where the pixels are; none if that is not known: the file then has no positions.
     pub placement: Option<Placement>,
     /// Where the pulses come from, for the reader of the file. It is the readout in any case if the first batch has pulses
@@ -133,6 +137,11 @@ pub struct NexusOptions {
 }
 
 impl NexusOptions {
+    /// The pixels with their ids.
+    pub(crate) fn pixels(&self) -> Pixels {
+        Pixels { geometry: self.geometry, ids: self.pixel_ids.clone() }
+    }
+
     /// Options with defaults for all that has one.
     pub fn new(path: impl Into<PathBuf>, instrument: impl Into<String>, geometry: LogicalGeometry) -> Self {
         Self {
@@ -142,6 +151,7 @@ impl NexusOptions {
             instrument: instrument.into(),
             detector: "detector".to_owned(),
             geometry,
+            pixel_ids: None,
             placement: None,
             pulse_origin: PulseOrigin::default(),
             beam_monitors: Vec::new(),

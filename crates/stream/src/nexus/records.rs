@@ -4,7 +4,7 @@
 //! it, was decided before ([`evforge_core::pulsed`]); this is only about what the file can say of it.
 
 use evforge_core::event::PixelId;
-use evforge_core::geometry::LogicalGeometry;
+use evforge_core::pixel_ids::Pixels;
 use evforge_core::pulsed::{Pulse, PulseOrigin, PulsedBatch};
 
 use super::counters::NexusCounters;
@@ -42,7 +42,7 @@ impl Records {
     pub(crate) fn take(
         &mut self,
         batch: &PulsedBatch,
-        geometry: LogicalGeometry,
+        detector: &Pixels,
         events: &mut EventGroups,
         mut frames: Option<&mut FrameLog>,
         counters: &mut NexusCounters,
@@ -62,13 +62,13 @@ impl Records {
             let longest = match start {
                 // Nearly always: all events at once.
                 Some(_) if events.takes_all() && offsets.iter().all(|&offset| offset >= 0) => {
-                    let without = pixels.iter().filter(|&&pixel| !geometry.is_valid(pixel)).count();
+                    let without = pixels.iter().filter(|&&pixel| !detector.has(pixel)).count();
                     counters.events_without_pixel += without as u64;
                     counters.events += pixels.len() as u64;
                     events.push_all(pixels, offsets, marks);
                     offsets.iter().copied().max().unwrap_or(0)
                 }
-                _ => take_some(start.is_some(), pixels, offsets, marks, geometry, events, counters),
+                _ => take_some(start.is_some(), pixels, offsets, marks, detector, events, counters),
             };
             if let (Some(extent), Some(start)) = (&mut self.extent, start) {
                 extent.end = extent.end.max(start + u64::from(longest.unsigned_abs()));
@@ -122,7 +122,7 @@ fn take_some(
     pixels: &[PixelId],
     offsets: &[i32],
     marks: &[u8],
-    geometry: LogicalGeometry,
+    detector: &Pixels,
     events: &mut EventGroups,
     counters: &mut NexusCounters,
 ) -> i32 {
@@ -138,7 +138,7 @@ fn take_some(
         } else if offset < 0 {
             counters.events_outside_pulse += 1;
         } else {
-            counters.events_without_pixel += u64::from(!geometry.is_valid(pixel));
+            counters.events_without_pixel += u64::from(!detector.has(pixel));
             events.push(group, pixel, offset, mark);
             counters.events += 1;
             longest = longest.max(offset);

@@ -74,6 +74,7 @@ impl NexusSettings {
             } else {
                 PulseOrigin::ConfiguredTrain
             },
+            pixel_ids: context.pixel_ids.clone(),
             placement: context.placement.clone(),
             vetoes: context.vetoes.clone(),
             frames: context.ledger.frames.as_ref().map(|frames| frames.vetoes.clone()),

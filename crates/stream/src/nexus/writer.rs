@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use evforge_core::geometry::LogicalGeometry;
+use evforge_core::pixel_ids::Pixels;
 use evforge_core::pulsed::{Calendar, PulsedBatch};
 use evforge_core::run_state::RunState;
 use evforge_core::time::Clock;
@@ -37,7 +37,7 @@ pub(crate) const STATE_COMPLETE: &str = "complete";
 pub struct NexusWriter {
     path: PathBuf,
     open: Option<OpenFile>,
-    geometry: LogicalGeometry,
+    pixels: Pixels,
     calendar: Calendar,
     records: Records,
     counters: NexusCounters,
@@ -94,7 +94,7 @@ impl NexusWriter {
         Ok(Self {
             path,
             open: Some(open),
-            geometry: options.geometry,
+            pixels: options.pixels(),
             calendar,
             records: Records::default(),
             counters: NexusCounters::default(),
@@ -139,7 +139,7 @@ impl NexusWriter {
             return Err(self.stopped());
         };
         let Layout { events, frames, .. } = layout;
-        self.records.take(batch, self.geometry, events, frames.as_mut(), &mut self.counters);
+        self.records.take(batch, &self.pixels, events, frames.as_mut(), &mut self.counters);
         layout.events.seal();
         Ok(())
     }

@@ -5,6 +5,7 @@ use super::memory::EventMemory;
 use super::open_frame::OpenFrame;
 use crate::beam::Charge;
 use crate::lock::unix_ms;
+use evforge_core::event::PixelId;
 use evforge_core::pulsed::{PulseOrigin, PulsedBatch};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -28,8 +29,8 @@ impl ChunkWriter {
         Self { memory, open: Chunk::default(), opened: Instant::now(), frame: OpenFrame::default() }
     }
 
-    /// Adds the events of a batch. The charge that its frames tell; none if they tell none.
-    pub(crate) fn add(&mut self, batch: &PulsedBatch) -> Option<Charge> {
+    /// Adds the events of a batch, which are at these `pixels`. The charge that its frames tell; none if they tell none.
+    pub(crate) fn add(&mut self, batch: &PulsedBatch, pixels: &[PixelId]) -> Option<Charge> {
         if batch.is_empty() && batch.pulses_begun() == 0 && batch.frames().is_empty() {
             return None;
         }
@@ -45,7 +46,7 @@ impl ChunkWriter {
         let base = chunk.pixels.len();
         let charge = has_frames.then(|| self.frame.add(batch, chunk, base)).flatten();
         chunk.charge = chunk.charge.wrapping_add(charge.unwrap_or(0));
-        chunk.pixels.extend_from_slice(batch.pixel_ids());
+        chunk.pixels.extend_from_slice(pixels);
         for (pulse, range) in batch.by_pulse() {
             match pulse.origin {
                 PulseOrigin::None => {

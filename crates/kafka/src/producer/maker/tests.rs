@@ -20,7 +20,7 @@ fn sent(key: Option<MessageKey>, time: Option<MessageTime>, before: &LastIds) ->
     let mut packer = Packer::new(PackingRules {
         sources: Sources::one("isis"),
         limits: MessageLimits { events: 2, pulses: 1, time: Duration::from_secs(1) },
-        geometry: LogicalGeometry::flat(10, 10).expect("100 pixels"),
+        pixels: LogicalGeometry::flat(10, 10).expect("100 pixels").into(),
         vetoed: Vetoed::Unmarked,
         empty_pulses: false,
         announced: Announced::Frames,

@@ -1,5 +1,6 @@
 use super::*;
 use crate::producer::test_support::{batches, frame_batches};
+use evforge_core::geometry::LogicalGeometry;
 use proptest::prelude::*;
 
 /// What was packed, as numbers.
@@ -27,7 +28,7 @@ fn rules(sources: Sources, events: usize, pulses: usize) -> PackingRules {
     PackingRules {
         sources,
         limits: MessageLimits { events, pulses, time: Duration::from_secs(1) },
-        geometry: LogicalGeometry::flat(10, 10).expect("100 pixels"),
+        pixels: LogicalGeometry::flat(10, 10).expect("100 pixels").into(),
         vetoed: Vetoed::Marked,
         empty_pulses: false,
         announced: Announced::Frames,
