@@ -125,7 +125,7 @@ fn every_width_and_unit_gives_the_same_events() {
 fn frames_of_others_are_read_where_there_is_one_for_each_pulse() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("frames.nxs");
-    let mut read = |fill: &dyn Fn(&Group)| {
+    let read = |fill: &dyn Fn(&Group)| {
         let _ = std::fs::remove_file(&path);
         let entry = group(&File::create(&path).unwrap(), "raw_data_1", "NXentry");
         events(&entry, (&[5_u32, 6, 7], &[10_i32, 20, 30]), "ns", (&PULSES, &[0_u64, 1, 2]));
