@@ -71,8 +71,9 @@ fn every_shipped_configuration_refuses_every_capture_of_another_format_and_names
                 continue;
             }
             pairs += 1;
-            // Its groups are told apart by addresses, which such files do not hold: refused before anything is read.
-            let needs_addresses = name == "sonde" && path.ends_with(".pkts");
+            // Groups and boards are told apart by addresses, which such files do not hold: refused before anything is read.
+            let has_addresses = name == "sonde" || name.starts_with("isis-");
+            let needs_addresses = has_addresses && path.ends_with(".pkts");
             assert_eq!(status, Some(if needs_addresses { 1 } else { 4 }), "{name} with {path}: {said}");
             let named =
                 if needs_addresses { "a .pkts file holds neither addresses nor ports" } else { *fits };
