@@ -1,9 +1,10 @@
 //! Frames of a readout that tells them, from its packets into files and reports: those of the truth, everywhere the same.
 
-use crate::common::{evforge, text, workspace};
+use crate::common::{PROGRAM, evforge, text, workspace};
 use evforge_stream::nexus::{EventReader, ReadPulse};
 use serde_json::Value;
 use std::path::Path;
+use std::process::Command;
 
 fn file(folder: &Path, name: &str) -> String {
     folder.join(name).to_str().expect("a path that is text").to_owned()
@@ -129,7 +130,7 @@ fn outputs_of_frames_are_refused_where_the_readout_tells_none() {
         (&["--frames", &*frames][..], "[outputs.frames] (--frames) would stay empty"),
         (&columns[..], "outputs.csv.frame_columns would stay empty"),
     ] {
-        let output = evforge(&[&of[..], further].concat());
+        let output = Command::new(PROGRAM).args(of).args(further).output().unwrap();
         let said = text(&output.stderr);
         assert!(!output.status.success() && said.contains(words), "{said}");
         assert!(said.contains("the readout of [multigrid] tells no frames"), "{said}");
