@@ -15,6 +15,7 @@ mod dumps;
 mod ess_files;
 mod exit_status;
 mod format_pages;
+mod frames;
 mod help;
 mod inspect;
 mod instruments;
