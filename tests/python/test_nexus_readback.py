@@ -17,6 +17,9 @@ EXPECTED.json:
     ledger    {name: [values]}
     live_time [[source, begin in nanoseconds since 1970, duration, received, lost, live fraction or null]]
     state     what recording/state begins with
+    frames    of each pulse [period from 1 or 0, vetoes, whether it is good, charge in microampere hours or null, state];
+              absent if the readout tells no frames
+    vetoes    of frames: [bit, name, whether it counts]
 
 PULSES.json is a list of [start of the pulse in nanoseconds since 1970, [pixels of its events]].
 
@@ -67,6 +70,36 @@ def identity(entry, expected):
         assert "run_number" not in entry
 
 
+def frames(entry, expected):
+    """What is known of each pulse, and of all together; nothing where nobody has told it."""
+    rows = expected.get("frames")
+    totals = ["raw_frames", "good_frames", "proton_charge_raw", "proton_charge"]
+    if rows is None:
+        assert not any(name in entry for name in ["framelog", *totals]), "nobody has told it"
+        return
+    log = entry["framelog"]
+    assert log.attrs["NX_class"] == "NXcollection"
+    assert all(group.attrs["NX_class"] == "NXlog" for name, group in log.items() if name != "time")
+    assert log["period_log/value"].dtype == np.int32
+    values = {name: log[name]["value"][()].tolist() for name in log if name != "time"}
+    states = list(log["frame_state/value"].attrs["states"])
+    assert states == ["unknown", "complete", "incomplete", "late"]
+    found = [list(row) for row in zip(
+        values["period_log"], values["veto_log"], map(bool, values["is_good"]), known(values["proton_charge"]),
+        [states[code] for code in values["frame_state"]], strict=True)]
+    assert found == rows, found
+    assert log["period_log/time"][()].tolist() == expected["pulses"]
+    attributes = log["veto_log/value"].attrs
+    columns = [list(attributes.get(name, [])) for name in ("bits", "names", "counts")]
+    vetoes = [[int(bit), name, bool(counts)] for bit, name, counts in zip(*columns, strict=True)]
+    assert vetoes == expected["vetoes"], vetoes
+    assert log["proton_charge/value"].attrs["units"] == entry["proton_charge"].attrs["units"] == "uAh"
+    good = [row for row in rows if row[2]]
+    assert [entry[name][()] for name in totals[:2]] == [len(rows), len(good)]
+    charges = [sum(charge or 0 for _, _, _, charge, _ in part) for part in (rows, good)]
+    assert np.allclose([entry[name][()] for name in totals[2:]], charges, rtol=1e-12)
+
+
 def with_h5py(path, expected):
     with h5py.File(path, "r") as file:
         entry = file["entry"]
@@ -78,7 +111,7 @@ def with_h5py(path, expected):
         pulses = expected["pulses"] if text(entry["recording/pulses"]) == "the readout" else None
         assert ("total_pulses" in entry) == (pulses is not None)
         assert pulses is None or entry["total_pulses"][()] == len(pulses)
-        assert "proton_charge" not in entry, "nobody has told it"
+        frames(entry, expected)
         report = json.loads(text(entry["recording/report"]))
         assert isinstance(report, dict)
 
@@ -160,6 +193,12 @@ def with_scippnexus(path, expected):
         log = ledger[name]
         assert isinstance(log, sc.DataArray) and known(log.values) == values, name
         assert log.coords["time"].dtype == sc.DType.datetime64
+    if "frames" in expected:
+        log = whole["entry"]["framelog"]
+        assert log["period_log"].values.tolist() == [row[0] for row in expected["frames"]]
+        assert log["veto_log"].values.tolist() == [row[1] for row in expected["frames"]]
+        charge = log["proton_charge"]
+        assert charge.unit == sc.Unit("uA*hour") and charge.coords["time"].dtype == sc.DType.datetime64
     if "depends_on" in loaded:
         placed = snx.compute_positions(whole)["entry"]["instrument"][expected["detector"]]
         position = placed[expected["detector"] + "_events"].coords["position"]
@@ -279,6 +318,10 @@ def follow(path, wanted, patience=60.0):
                 assert np.all(np.diff(index) >= 0)
                 assert pulses == 0 or index[pulses - 1] <= len(events["event_id"]), "a pulse beyond the events"
                 assert np.all(events["event_id"][:total] >= 1), "an event that is not there yet"
+                if "framelog" in file["entry"]:
+                    rows = file["entry/framelog/period_log/value"]
+                    rows.refresh()
+                    assert len(rows) >= pulses, "a pulse without its frame"
                 seen = total
                 sizes.append(total)
             time.sleep(0.01)

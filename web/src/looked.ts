@@ -42,6 +42,10 @@ export interface Looked {
   /** Bins of the spectra; null for those of the server. */
   bins: number | null;
   vetoed: "all" | "accepted" | "vetoed";
+  /** Of frames: a period from 1, null for all; with a veto that counts or without; and only those that are known to be complete. */
+  period: number | null;
+  frames: "all" | "good" | "vetoed";
+  complete: boolean;
   per: Per;
   /** Whether counts are divided by the share of packets that has come. */
   corrected: boolean;
@@ -58,6 +62,12 @@ export interface Looked {
   zoom: [number, number] | null;
 }
 
+/** Which frames are looked at: "period 2, good, complete"; empty for all pulses. */
+export function framesInWords({ period, frames, complete }: Looked): string {
+  const said = [period === null ? "" : `period ${period}`, frames === "all" ? "" : frames, complete ? "complete" : ""];
+  return said.filter((word) => word !== "").join(", ");
+}
+
 export const nothingChosen: Looked = {
   picture: null,
   further: [],
@@ -69,6 +79,9 @@ export const nothingChosen: Looked = {
   regions: [],
   bins: null,
   vetoed: "all",
+  period: null,
+  frames: "all",
+  complete: false,
   per: "counts",
   corrected: false,
   compare: "none",

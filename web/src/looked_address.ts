@@ -19,7 +19,7 @@ const [between, within] = ["|", ";"];
 
 /** What else an address says is somebody else's, and stays in it. */
 const keys = [
-  "picture", "with", "panels", "part", "slice", "layer", "window", "regions", "bins", "vetoed", "per", "corrected", "compare",
+  "picture", "with", "panels", "part", "slice", "layer", "window", "regions", "bins", "vetoed", "period", "frames", "complete", "per", "corrected", "compare",
   "log", "map", "top", "unit", "path", "angle", "spectrum", "tof",
 ] as const;
 
@@ -47,6 +47,9 @@ function texts(looked: Looked): Record<Key, string | null> {
     regions: regions.length > 0 ? regions.map(regionText).join(between) : null,
     bins: looked.bins,
     vetoed: looked.vetoed === "all" ? null : looked.vetoed,
+    period: looked.period,
+    frames: looked.frames === "all" ? null : looked.frames,
+    complete: looked.complete ? 1 : null,
     per: looked.per === "counts" ? null : looked.per,
     corrected: looked.corrected ? 1 : null,
     compare: looked.compare === "none" ? null : looked.compare,
@@ -105,6 +108,11 @@ export function fromAddress(hash: string, base: Looked): Looked {
   if (bins >= 1 && Number.isInteger(bins)) looked.bins = bins;
   const vetoed = get("vetoed");
   if (vetoed === "accepted" || vetoed === "vetoed") looked.vetoed = vetoed;
+  const period = get("period");
+  if (period !== null && /^[1-9]\d{0,8}$/.test(period)) looked.period = Number(period);
+  const frames = get("frames");
+  if (frames === "good" || frames === "vetoed") looked.frames = frames;
+  looked.complete = get("complete") === "1";
   const per = get("per");
   if (per === "second" || per === "pulse" || per === "charge" || per?.startsWith("monitor:")) looked.per = per as Per;
   looked.corrected = get("corrected") === "1";

@@ -62,6 +62,9 @@ export function lookFor(hello: Hello, looked: Looked, points: [number, number]):
   if (looked.window.kind !== "all") look.window = looked.window;
   if (bins) look.bins = bins;
   if (looked.vetoed !== "all") look.vetoed = looked.vetoed;
+  if (looked.period !== null) look.period = looked.period;
+  if (looked.frames !== "all") look.frames = looked.frames;
+  if (looked.complete) look.complete = true;
   const regions = looked.regions.filter(({ picture }) => picture === plan.name).slice(0, hello.limits.regions);
   if (regions.length > 0) look.regions = regions.map(({ name, shape, points }) => ({ name, shape, points }));
   return look;

@@ -3,6 +3,7 @@
 import "./style.css";
 import { BeamPanel } from "./beam_panel";
 import { Connection } from "./connection";
+import { FramesPanel } from "./frames_panel";
 import { Header } from "./header";
 import { HistoryPanel } from "./history_panel";
 import { ImagePanel } from "./image_panel";
@@ -34,6 +35,7 @@ const spectrum = new SpectrumChart(model, view);
 const spectrumControls = new SpectrumControls(model, view, spectrum);
 const regions = new RegionTable(model, view, image.tools, () => image.plan());
 const values = new PixelTable(model);
+const framesPanel = new FramesPanel(model, view);
 const beam = new BeamPanel(model, (series) => void rate.open(series));
 const ledger = new LedgerPanel(model, () => beam.feed.beam?.runs ?? []);
 const monitor = new MonitorPanel(model);
@@ -60,6 +62,7 @@ function drawAll(): void {
   if (document.hidden) return;
   drawFrame();
   rate.update();
+  framesPanel.update();
   beam.update();
   ledger.update();
   bar.update();
@@ -82,6 +85,7 @@ const connection = new Connection({
     if (document.hidden) return;
     if (frames.size > 0) drawFrame();
     if (status.points.length > 0) rate.update();
+    framesPanel.update();
     beam.update();
     ledger.update();
     bar.update();

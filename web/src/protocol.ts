@@ -161,6 +161,29 @@ export interface Ledger {
   unaccounted: number;
   /** Absent without beam monitors. */
   beam_monitors?: BeamMonitor[];
+  /** Absent where the readout tells no frames. */
+  frames?: Frames;
+}
+
+/** All frames: pulses of which the readout says more than their time. Periods count from 1. */
+export interface Frames {
+  raw: number;
+  good: number;
+  charge_uah: number;
+  charge_good_uah: number;
+  events: number;
+  events_good: number;
+  complete: number;
+  incomplete: number;
+  late: number;
+  unknown: number;
+  /** Null before the first that was compared. */
+  live_fraction: number | null;
+  /** Of the newest frame; null where nobody has said it. */
+  period: number | null;
+  is_good: boolean | null;
+  periods: { raw: number; good: number; charge_good_uah: number; events_good: number }[];
+  vetoes: { bit: number; name: string; counts: boolean; frames: number; now: boolean }[];
 }
 
 /** The sums of a beam monitor since the start. */
@@ -287,6 +310,10 @@ export interface Look {
   window?: Span;
   bins?: Bins;
   vetoed?: "accepted" | "vetoed";
+  /** Of frames: a period from 1, those without a veto that counts or with one, complete ones only. */
+  period?: number;
+  frames?: "good" | "vetoed";
+  complete?: true;
   regions?: { name: string; shape: Shape; points: [number, number][] }[];
 }
 

@@ -2,6 +2,7 @@
 
 import { themeColour } from "./canvas";
 import type { Model } from "./model";
+import { framesInWords } from "./looked";
 import { grouped } from "./numbers";
 import { element } from "./page_elements";
 import { colourOf } from "./regions";
@@ -88,7 +89,9 @@ function linesOf(model: Model, view: View, words: string[]): Line[] {
     const { picture, events, all, seconds, pulses } = frame.head;
     const slice = view.looked.slice;
     const sliced = slice ? ` of ${grouped(all)}, time of flight ${slice[0] / 1e6} to ${slice[1] / 1e6}\u202fms` : "";
-    lines.push({ text: `${picture}: ${grouped(events)} events${sliced}; ${seconds.toFixed(1)}\u202fs, ${grouped(pulses)} pulses` });
+    const frames = framesInWords(view.looked);
+    const ofFrames = frames ? `, of frames: ${frames}` : "";
+    lines.push({ text: `${picture}: ${grouped(events)} events${sliced}${ofFrames}; ${seconds.toFixed(1)}\u202fs, ${grouped(pulses)} pulses` });
   }
   const packets = status?.ledger?.packets;
   if (packets) {

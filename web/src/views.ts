@@ -21,6 +21,9 @@ export function lookedOf(view: ViewState): Looked {
     regions: (look.regions ?? []).map((region) => ({ ...region, picture })),
     bins: view.bins ?? null,
     vetoed: look.vetoed ?? "all",
+    period: look.period ?? null,
+    frames: look.frames ?? "all",
+    complete: look.complete ?? false,
     per: view.per as Per,
     corrected: view.corrected,
     log: view.log ?? null,
@@ -54,6 +57,9 @@ export function tomlOf(looked: Looked, picture: string, name: string, hint: stri
   if (window.kind === "last") say("window", text(`${window.seconds}s`));
   if (looked.bins !== null) say("bins", String(looked.bins));
   if (looked.vetoed !== "all") say("vetoed", text(looked.vetoed));
+  if (looked.period !== null) say("period", String(looked.period));
+  if (looked.frames !== "all") say("frames", text(looked.frames));
+  if (looked.complete) say("complete", "true");
   if (looked.per !== "counts") say("per", text(looked.per));
   if (looked.corrected) say("corrected", "true");
   if (looked.log !== null) say("log", String(looked.log));

@@ -17,6 +17,7 @@ use evforge_detect::packet_gate::PacketCounters;
 use evforge_detect::sonde::SondeCounters;
 use evforge_detect::source_clocks::SourceClockCounters;
 use evforge_filewriter::job::WriterCounters;
+use evforge_kafka::aggregate::AggregateCounters;
 use evforge_kafka::events::EventTopicCounters;
 use evforge_kafka::packets::TopicCounters;
 use evforge_kafka::producer::{KafkaCounters, MessageOutletCounters};
@@ -110,6 +111,7 @@ pub fn counter_stages() -> Vec<Stage> {
         stage::<RefusedCounters>("Messages that are not read", NONE),
         stage::<FollowCounters>("Showing a NeXus file", NONE),
         stage::<EventTopicCounters>("Showing the events of topics", NONE),
+        stage::<AggregateCounters>("Putting frames together", NONE),
         stage::<NexusCounters>("A NeXus file", OUTPUT),
         stage::<WriterCounters>("The file writer", NONE),
         stage::<KafkaCounters>("Messages for Apache Kafka", OUTPUT),

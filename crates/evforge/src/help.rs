@@ -124,6 +124,13 @@ const EXAMPLES: &[(&str, &[&str])] = &[
             "evforge kafka replay run.nxs --to freia_events --new-times --speed 10",
         ],
     ),
+    (
+        "kafka aggregate",
+        &[
+            "evforge kafka aggregate hrpdx_rawEvents --to hrpdx_events --for 60",
+            "evforge kafka aggregate hrpdx_rawEvents --to hrpdx_again --until-end --report frames.json",
+        ],
+    ),
     ("kafka forward", &["echo \"freia:chopper_speed 14.0\" | evforge kafka forward --to freia_logs"]),
     ("kafka test-image", &["evforge kafka test-image --to freia_events --size 64x32 --for 60"]),
     (

@@ -7,14 +7,17 @@
 //! | raw packets to and from topics | [`packets`] |
 //! | the events of topics into batches, with what is missing | [`events`] |
 //! | what the numbers of a source's messages say | [`message_ids`] |
+//! | the messages of several boards into frames | [`aggregate`] |
 //! | what people do with topics: list, read, replay, fill | [`tools`] |
 //!
 //! The messages themselves are those of `evforge_messages`. What consumers may rely on is in `docs/kafka.md`.
 
 #![forbid(unsafe_code)]
 
+pub mod aggregate;
 pub mod client;
 pub mod events;
+mod frames;
 pub mod message_ids;
 pub mod packets;
 pub mod producer;

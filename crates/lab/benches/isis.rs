@@ -42,6 +42,9 @@ fn main() {
     for (board, peer) in [("WLSF", Some(5.5)), ("MADC", Some(1.19)), ("LVDS", Some(5.7)), ("version 2", None)]
     {
         for is_assembled in [false, true] {
+            if !is_asked_for(&case(board, is_assembled)) {
+                continue;
+            }
             let mut settings = match board {
                 "WLSF" => wired("0,W,PC3877MS,Position,0,192.168.1.3,0,0,0,"),
                 "MADC" => wired("0,A,PC3544MS,Position,0,192.168.1.3,0,1000,256,"),
@@ -54,7 +57,19 @@ fn main() {
             load.print(board, is_assembled, peer.filter(|_| !is_assembled), time);
         }
     }
-    by_rows(time);
+    if is_asked_for("rows") {
+        by_rows(time);
+    }
+}
+
+fn case(board: &str, is_assembled: bool) -> String {
+    format!("{board}, {}", if is_assembled { "frames in order" } else { "as they come" })
+}
+
+/// True for all cases, or for those whose name begins with an argument: `cargo bench … --bench isis -- WLSF`.
+fn is_asked_for(case: &str) -> bool {
+    let mut names = std::env::args().skip(1).filter(|argument| !argument.starts_with('-')).peekable();
+    names.peek().is_none() || names.any(|name| case.starts_with(&name))
 }
 
 /// What an event of an MADC board costs with a large table, against a small one.
@@ -172,7 +187,7 @@ impl Load {
         let before = yardstick();
         let (events, messages) = self.speed(time);
         let keys = (before + yardstick()) / 2.0;
-        let case = format!("{board}, {}", if is_assembled { "frames in order" } else { "as they come" });
+        let case = case(board, is_assembled);
         let ratio = peer.map_or("-".into(), |peer| format!("{:.1}", events / keys / peer));
         println!(
             "{case:<36} {:>10.0} {:>10.0} {:>8.1} {:>11.1} {ratio:>8}",
@@ -203,13 +218,14 @@ impl Messages {
     fn take(&mut self, events: &mut EventBatch) {
         for (start, range) in events.by_pulse() {
             let start = start.unwrap_or_default();
+            let reference = [start as i64];
             self.times_of_flight.clear();
             self.times_of_flight
                 .extend(events.times_ns()[range.clone()].iter().map(|time| (time - start) as u32));
             let message = Ev44 {
                 source_name: "isis",
                 message_id: 0,
-                reference_time: (&[start as i64]).into(),
+                reference_time: reference[..].into(),
                 reference_time_index: (&[0]).into(),
                 time_of_flight: self.times_of_flight[..].into(),
                 pixel_id: events.pixel_ids()[range.clone()].into(),

@@ -1,6 +1,7 @@
 //! Where messages are written: one buffer, used again for each message.
 
 use crate::column::{Column, Element};
+use crate::head::Heads;
 use crate::schema::Schema;
 use flatbuffers::{FlatBufferBuilder, ForwardsUOffset, UnionWIPOffset, Vector, WIPOffset};
 
@@ -13,6 +14,8 @@ pub(crate) type Member = Option<WIPOffset<UnionWIPOffset>>;
 /// Writes messages, one at a time, into a buffer that it keeps. A message is as long as its contents need.
 pub struct Encoder {
     pub(crate) builder: FlatBufferBuilder<'static>,
+    /// Of messages that are made again and again.
+    pub(crate) heads: Heads,
 }
 
 impl Encoder {
@@ -23,7 +26,7 @@ impl Encoder {
 
     /// An encoder with room for messages of this many bytes.
     pub fn with_capacity(bytes: usize) -> Self {
-        Self { builder: FlatBufferBuilder::with_capacity(bytes) }
+        Self { builder: FlatBufferBuilder::with_capacity(bytes), heads: Heads::default() }
     }
 
     /// Forgets the previous message.

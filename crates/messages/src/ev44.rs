@@ -32,6 +32,33 @@ pub struct Ev44<'a> {
 impl<'a> Ev44<'a> {
     /// Writes the message.
     pub fn encode<'e>(&self, encoder: &'e mut Encoder) -> &'e [u8] {
+        if self.encode_behind_head(encoder) {
+            return encoder.heads.message();
+        }
+        self.build(encoder)
+    }
+
+    /// Writes the message behind the head of its source. False on machines on which numbers have to be turned.
+    fn encode_behind_head(&self, encoder: &mut Encoder) -> bool {
+        if !encoder.heads.begin(self.source_name, self.message_id) {
+            // A number of 0 would be left out.
+            let empty = Ev44 { source_name: self.source_name, message_id: 1, ..Self::default() };
+            empty.build(encoder);
+            let Encoder { builder, heads } = encoder;
+            if !heads.keep(self.source_name, builder.finished_data())
+                || !heads.begin(self.source_name, self.message_id)
+            {
+                return false;
+            }
+        }
+        let heads = &mut encoder.heads;
+        heads.column(0, self.reference_time)
+            && heads.column(1, self.reference_time_index)
+            && heads.column(2, self.time_of_flight)
+            && heads.column(3, self.pixel_id)
+    }
+
+    fn build<'e>(&self, encoder: &'e mut Encoder) -> &'e [u8] {
         let e = encoder.begin();
         let args = wire::EventsArgs {
             pixel_id: e.column(self.pixel_id),

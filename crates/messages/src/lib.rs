@@ -60,6 +60,7 @@ pub mod wrdn;
 pub mod x5f2;
 
 mod generated;
+mod head;
 mod histogram;
 mod log_values;
 mod message;

@@ -4,6 +4,7 @@ use crate::metric::Metric;
 use crate::reading::{Reading, Value};
 use crate::run_declared as declared;
 use evforge_core::counter::CounterSnapshot;
+use evforge_core::frame::{FrameLedger, FrameState};
 use evforge_core::ledger::SourceLedger;
 use evforge_core::losses::LossLocation;
 use evforge_core::run_state::{LedgerTotals, OutputState, RunState, discards};
@@ -35,6 +36,7 @@ pub fn run_metrics(state: &RunState) -> Vec<Reading> {
         run.real(&declared::MONITOR_TOTAL, &[name], monitor.value(monitor.total()));
         run.whole(&declared::MONITOR_PULSES, &[name], monitor.pulses());
     }
+    state.ledger.frames.iter().for_each(|frames| run.frames(frames));
     let (vetoes, vetoes_left) = bounded(&state.vetoes);
     vetoes.iter().for_each(|(veto, events)| run.whole(&declared::VETOED, &[veto], *events));
     let (outputs, outputs_left) = bounded(&state.outputs);
@@ -136,6 +138,32 @@ impl Readings {
         self.whole(&declared::SOURCE_DUPLICATED, &[name], packets.duplicated);
         self.whole(&declared::SOURCE_UNCONFIRMED, &[name], packets.unconfirmed);
         self.whole(&declared::SOURCE_RESTARTS, &[name], packets.restarts);
+    }
+
+    /// There are at most 256 periods and 32 vetoes.
+    fn frames(&mut self, frames: &FrameLedger) {
+        let all = &frames.all;
+        self.whole(&declared::FRAMES_RAW, &[], all.raw);
+        self.whole(&declared::FRAMES_GOOD, &[], all.good);
+        for state in FrameState::ALL {
+            self.whole(&declared::FRAMES_IN_STATE, &[state.name()], frames.in_state(state));
+        }
+        frames.live_fraction().into_iter().for_each(|live| self.real(&declared::FRAMES_LIVE, &[], live));
+        self.real(&declared::FRAMES_CHARGE_RAW, &[], all.raw_charge.uah);
+        self.real(&declared::FRAMES_CHARGE_GOOD, &[], all.good_charge.uah);
+        self.whole(&declared::FRAMES_EVENTS_GOOD, &[], all.good_events);
+        for veto in &frames.vetoes {
+            self.whole(&declared::FRAMES_WITH_VETO, &[&veto.bit.to_string(), &veto.name], veto.frames);
+        }
+        for (number, totals) in frames.periods.iter().enumerate() {
+            let period = (number + 1).to_string();
+            self.whole(&declared::FRAMES_OF_PERIOD, &[&period], totals.raw);
+            self.whole(&declared::FRAMES_GOOD_OF_PERIOD, &[&period], totals.good);
+        }
+        let newest = frames.newest.and_then(|(_, frame)| frame.period);
+        newest
+            .into_iter()
+            .for_each(|period| self.whole(&declared::FRAMES_PERIOD, &[], u64::from(period) + 1));
     }
 
     fn output(&mut self, output: &OutputState) {

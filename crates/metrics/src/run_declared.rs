@@ -30,6 +30,17 @@ metrics! {
     SOURCE_RESTARTS: Counter, "source", "restarts", None, ["source"], "How often the numbering started over.";
     MONITOR_TOTAL: Counter, "beam_monitor", "counted", None, ["monitor"], "What a beam monitor has counted, or the sum of its values.";
     MONITOR_PULSES: Counter, "beam_monitor", "pulses", None, ["monitor"], "Pulses of a beam monitor.";
+    FRAMES_RAW: Counter, "frames", "raw", None, [], "Frames (pulses of which the readout says more than their time) that were handed on: the raw frames. Absent where the readout tells none.";
+    FRAMES_GOOD: Counter, "frames", "good", None, [], "Those without a veto that counts: the good frames.";
+    FRAMES_IN_STATE: Counter, "frames", "by_state", None, ["state"], "Frames by whether all that was announced of them has come: complete, incomplete, late, or unknown where nobody has compared.";
+    FRAMES_LIVE: Gauge, "frames", "live_ratio", Some("ratio"), [], "The share of frames that are known to be complete, of those that were compared; absent before the first.";
+    FRAMES_CHARGE_RAW: Counter, "frames", "raw_charge_microampere_hours", None, [], "Charge of the protons of all frames.";
+    FRAMES_CHARGE_GOOD: Counter, "frames", "good_charge_microampere_hours", None, [], "Charge of the protons of the good frames.";
+    FRAMES_EVENTS_GOOD: Counter, "frames", "good_events", Some("events"), [], "Events of the good frames.";
+    FRAMES_WITH_VETO: Counter, "frames", "with_veto", None, ["bit", "veto"], "Frames in which a veto was present, whether it counts or not.";
+    FRAMES_OF_PERIOD: Counter, "frames", "of_period", None, ["period"], "Raw frames of a period, counted from 1.";
+    FRAMES_GOOD_OF_PERIOD: Counter, "frames", "good_of_period", None, ["period"], "Good frames of a period, counted from 1.";
+    FRAMES_PERIOD: Gauge, "frames", "period", None, [], "The period of the newest frame, counted from 1; absent before the first, and if nobody has said it.";
     OUTPUT_WAITING: Gauge, "output", "waiting", None, ["output"], "1 while an output waits for a cause to pass: no space, no connection.";
     OUTPUT_FAILED: Gauge, "output", "broken", None, ["output"], "1 if an output has failed and gets no more events.";
     OUTPUT_WHOLE: Gauge, "output", "whole", None, ["output"], "1 as long as everything that an output was offered is, or will be, where it belongs.";

@@ -1,14 +1,16 @@
 //! Events as CSV: a line for each, in the order of emission.
 //!
-//! `time_ns,pixel_id`, then `pulse_time_ns` where the readout reports the pulses, then `veto` where there are vetoes. Pulses
-//! without events leave no line. The file gets its name when it is complete; a run that fails leaves what was written until
+//! `time_ns,pixel_id`, then `pulse_time_ns` where the readout reports the pulses, then `veto` where there are vetoes, then, if it is
+//! asked for, what the readout tells of the frame. Pulses without events leave no line. The file gets its name when it is complete; a run that fails leaves what was written until
 //! then, in whole lines, as `<name>.partial`. While there is no space the output waits, and goes on when there is some.
 
 use crate::context::OutputContext;
+use crate::frame_text::{check_tells_frames, write_period};
 use crate::line_file::{Kept, LineFile, WRITE_BEHIND};
 use crate::plan::OutputPlan;
 use crate::settings::IfExists;
 use evforge_core::counter::{CounterInfo, CounterSet, CounterSnapshot};
+use evforge_core::frame::Frame;
 use evforge_core::output::{Output, OutputError, OutputProgress, Taken};
 use evforge_core::pulsed::{PulseOrigin, PulsedBatch};
 use evforge_core::run_state::RunState;
@@ -23,8 +25,8 @@ use std::time::Duration;
 
 /// Lines wait no longer than this before they are given to the system.
 const FLUSH_INTERVAL: Duration = Duration::from_secs(1);
-/// Bytes of the longest line: two times, a pixel, a mark and their separators.
-const LONGEST_LINE: usize = 20 + 1 + 10 + 1 + 20 + 1 + 3 + 1;
+/// Bytes of the longest line: two times, a pixel, a mark, what is known of the frame, and their separators.
+const LONGEST_LINE: usize = 20 + 1 + 10 + 1 + 20 + 1 + 3 + 1 + (10 + 1 + 10 + 1 + 1 + 1 + 10 + 1);
 
 evforge_core::counters! {
     /// Counters of a CSV file.
@@ -43,6 +45,9 @@ pub struct CsvSettings {
     /// What to do if it exists.
     #[serde(default)]
     pub if_exists: IfExists,
+    /// Whether each line says what the readout tells of the frame of its event: `period`, `vetoes`, `good` and `state`.
+    #[serde(default)]
+    pub frame_columns: bool,
 }
 
 impl OutputPlan for CsvSettings {
@@ -67,7 +72,17 @@ impl OutputPlan for CsvSettings {
     }
 
     fn open(self: Box<Self>, context: &OutputContext) -> Result<Box<dyn Output>, Box<dyn Error>> {
-        let columns = CsvColumns { pulse_times: context.tells_pulses, marks: !context.vetoes.is_empty() };
+        if self.frame_columns {
+            check_tells_frames(
+                context,
+                "the columns of outputs.csv.frame_columns would stay empty: leave it out",
+            )?;
+        }
+        let columns = CsvColumns {
+            pulse_times: context.tells_pulses,
+            marks: !context.vetoes.is_empty(),
+            frames: self.frame_columns,
+        };
         let output = CsvOutput::create(&self.file, columns, Arc::clone(&context.clock))?;
         Ok(Box::new(CsvOutput { memory_bound: memory_bound(context.batch_events), ..output }))
     }
@@ -85,13 +100,17 @@ pub struct CsvColumns {
     pub pulse_times: bool,
     /// `veto`: the marks of the event, one bit per veto.
     pub marks: bool,
+    /// `period,vetoes,good,state` of the frame that the event belongs to: the period from 1, the vetoes that were present as a
+    /// hexadecimal number, 1 if none of them counts, and whether the frame is complete. Empty where nobody has said it.
+    pub frames: bool,
 }
 
 impl CsvColumns {
     fn header(self) -> String {
         let pulse_times = if self.pulse_times { ",pulse_time_ns" } else { "" };
         let marks = if self.marks { ",veto" } else { "" };
-        format!("time_ns,pixel_id{pulse_times}{marks}\n")
+        let frames = if self.frames { ",period,vetoes,good,state" } else { "" };
+        format!("time_ns,pixel_id{pulse_times}{marks}{frames}\n")
     }
 }
 
@@ -103,6 +122,8 @@ pub struct CsvOutput {
     columns: CsvColumns,
     /// Whether the names of the columns have been written: they are settled with the first batch.
     has_header: bool,
+    /// What all lines of a pulse have behind the rest.
+    of_frame: Vec<u8>,
     taken: u64,
     /// Somebody has removed the file, and what was in it.
     is_gone: bool,
@@ -129,6 +150,7 @@ impl CsvOutput {
             file,
             columns,
             has_header: false,
+            of_frame: Vec::new(),
             taken: 0,
             is_gone: false,
             flushed,
@@ -161,6 +183,19 @@ impl CsvOutput {
     }
 }
 
+/// The columns of a frame, each with the separator before it.
+fn write_frame(line: &mut Vec<u8>, frame: Option<&Frame>) {
+    let Some(frame) = frame else {
+        line.extend_from_slice(b",,,,");
+        return;
+    };
+    line.push(b',');
+    write_period(line, frame);
+    let (vetoes, good, state) = (frame.vetoes, u8::from(!frame.is_vetoed), frame.state.name());
+    // Writing into memory cannot fail.
+    let _ = write!(line, ",{vetoes:#x},{good},{state}");
+}
+
 impl Output for CsvOutput {
     fn name(&self) -> String {
         format!("events in {}", shown(&self.path))
@@ -176,7 +211,11 @@ impl Output for CsvOutput {
         let lines = self.file.waiting();
         let mut marks = batch.marks().iter();
         let mut rest = batch.iter();
-        for (pulse, range) in batch.by_pulse() {
+        for (number, (pulse, range)) in batch.by_pulse().enumerate() {
+            self.of_frame.clear();
+            if columns.frames {
+                write_frame(&mut self.of_frame, batch.frame(number));
+            }
             for event in rest.by_ref().take(range.len()) {
                 // Writing into memory cannot fail.
                 let _ = write!(lines, "{},{}", event.time_ns, event.pixel_id);
@@ -189,6 +228,7 @@ impl Output for CsvOutput {
                 if columns.marks {
                     let _ = write!(lines, ",{}", marks.next().unwrap_or(&0));
                 }
+                lines.extend_from_slice(&self.of_frame);
                 lines.push(b'\n');
             }
         }
@@ -308,10 +348,24 @@ mod tests {
 
     #[test]
     fn every_event_has_the_time_of_its_pulse() {
-        let all = CsvColumns { pulse_times: true, marks: true };
+        let all = CsvColumns { pulse_times: true, marks: true, frames: false };
         let text = "time_ns,pixel_id,pulse_time_ns,veto\n3,9,,1\n21,7,20,1\n22,7,20,2\n";
         assert_eq!(written(all, &[events_of_pulses()]), text);
         assert_eq!(written(all, &[]), "time_ns,pixel_id,pulse_time_ns,veto\n");
+    }
+
+    #[test]
+    fn every_event_has_what_is_known_of_its_frame_if_that_is_asked_for() {
+        let columns = CsvColumns { frames: true, ..CsvColumns::default() };
+        let mut events = events_of_pulses();
+        let frame = Frame { period: Some(u32::MAX), vetoes: u32::MAX, is_vetoed: true, ..Frame::default() };
+        assert!(events.begin_frame(30, frame) && events.push(Event { time_ns: 31, pixel_id: 1 }));
+        let text = "time_ns,pixel_id,pulse_time_ns,period,vetoes,good,state\n3,9,,,0x0,1,unknown\n21,7,20,,0x0,1,unknown\n\
+                    22,7,20,,0x0,1,unknown\n31,1,30,4294967296,0xffffffff,0,unknown\n";
+        assert_eq!(written(columns, &[events]), text);
+        let text =
+            "time_ns,pixel_id,pulse_time_ns,period,vetoes,good,state\n3,9,,,,,\n21,7,20,,,,\n22,7,20,,,,\n";
+        assert_eq!(written(columns, &[events_of_pulses()]), text);
     }
 
     #[test]

@@ -15,6 +15,7 @@
 //! | what an output may know of the run when it is made | [`OutputContext`] |
 //! | raw packets for an output | [`packet_tap`] |
 //! | events as CSV | [`csv`] |
+//! | frames as CSV | [`frames`] |
 //! | a text file that loses no whole line | [`line_file`] |
 //!
 //! # Adding an output
@@ -25,6 +26,8 @@
 
 mod context;
 pub mod csv;
+mod frame_text;
+pub mod frames;
 mod kept;
 pub mod line_file;
 pub mod packet_tap;

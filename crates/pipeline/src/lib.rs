@@ -29,6 +29,7 @@ pub mod capture_run;
 mod expected;
 mod figures;
 mod forming;
+mod frames;
 pub mod host_needs;
 mod in_turn;
 pub mod latency;

@@ -5,6 +5,7 @@
 
 use crate::figures::counters_json;
 pub use crate::figures::{grouped, scaled};
+use crate::frames;
 use crate::latency::LatencySummary;
 use crate::record_report::{recording_json, recording_lines};
 use crate::report_lines::{
@@ -148,6 +149,9 @@ impl RunReport {
         stream["vetoes"] = vetoes.collect();
         if let Some(health) = time_source::to_json(ledger) {
             stream["time_source"] = health;
+        }
+        if let Some(told) = &ledger.frames {
+            stream["frames"] = frames::to_json(told);
         }
         stream["packets"]["handed_over"] = json!(totals.packets);
         stream["packets"]["without_number"] = json!(value("packets_without_number"));
@@ -309,6 +313,9 @@ impl RunReport {
             let content =
                 format!("{} readouts: {} ({})", grouped(masked.readouts), masked.channel, masked.reason);
             line("  masked", content);
+        }
+        for (title, content) in ledger.frames.iter().flat_map(frames::lines) {
+            line(title, content);
         }
         for (title, content) in time_source::lines(ledger) {
             line(title, content);

@@ -1,6 +1,7 @@
 //! From the ledgers of the streams to what the page shows.
 
 use crate::accumulator::ObservedState;
+use crate::frames_state;
 use crate::protocol::{
     BalanceState, BeamMonitorState, DiscardState, LedgerState, LocatedLoss, OutputView, PacketState,
     SourceState,
@@ -46,6 +47,7 @@ pub(crate) fn join(states: &[(&str, &ObservedState)], now: Instant) -> Option<Le
         state.unaccounted = state.unaccounted.saturating_add(ledger.unaccounted());
     }
     state.packets = packet_state(&packets, after_the_last);
+    state.frames = frames_state::join(states);
     Some(state)
 }
 

@@ -48,6 +48,7 @@ mod event_memory;
 mod exports;
 mod feed_view;
 pub mod frame;
+mod frames_state;
 mod guard;
 mod handlers;
 mod history;

@@ -26,6 +26,7 @@
 //! the declarations: comments of fields here are read there.
 
 use crate::beam::BeamState;
+use crate::frames_state::FramesState;
 use crate::json_object::json_object;
 use crate::looks::limits::{MOST_CORNERS, MOST_LOOKS, MOST_POINTS, MOST_REGIONS};
 use crate::spectrum::MOST_BINS;
@@ -472,6 +473,9 @@ json_object! {
         /// Beam monitors; absent without any.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         pub beam_monitors: Vec<BeamMonitorState>,
+        /// Frames; absent where the readout tells none.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub frames: Option<FramesState>,
     }
 }
 

@@ -32,6 +32,8 @@ pub struct LiveSink {
     memory: ChunkWriter,
     bins: SpectrumBins,
     name: String,
+    /// Frames have told their charge.
+    has_frame_charge: bool,
     /// The view, if it lives and ends with this output.
     view: Option<Arc<LiveView>>,
 }
@@ -39,7 +41,7 @@ pub struct LiveSink {
 impl LiveSink {
     pub(crate) fn new(counts: Arc<Accumulator>, bins: SpectrumBins, name: String) -> Self {
         let memory = ChunkWriter::new(Arc::clone(&counts.memory));
-        Self { counts, memory, bins, name, view: None }
+        Self { counts, memory, bins, name, has_frame_charge: false, view: None }
     }
 
     /// The same, with the view that it feeds: it is shut down when this output is dropped, unless somebody else has it, too.
@@ -61,8 +63,11 @@ impl LiveSink {
     }
 
     /// Adds proton charge, in units of 1e-12 µAh, that came with what was taken before: windows can be told per charge then. It is
-    /// known from the first time on, be it 0.
+    /// known from the first time on, be it 0. Where frames bring their charge ([`PulsedBatch::frames`]) that is counted, and this is not.
     pub fn add_charge(&mut self, charge: u128) {
+        if self.has_frame_charge {
+            return;
+        }
         self.counts.add_charge(charge);
         self.memory.add_charge(charge);
     }
@@ -113,7 +118,10 @@ impl Output for LiveSink {
             }
         }
         self.counts.count_pulses(batch.pulses_begun());
-        self.memory.add(batch);
+        if let Some(charge) = self.memory.add(batch) {
+            self.has_frame_charge = true;
+            self.counts.add_charge(charge);
+        }
         self.counts.count_events(batch.len() as u64);
         Ok(Taken::Yes)
     }

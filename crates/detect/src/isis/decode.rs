@@ -1,12 +1,14 @@
 //! Events of a message to times of flight and ids (ISIS streaming readout, sections 2 and 3).
 //!
 //! A message is decoded in one go, without a branch per event, and looked at afterwards: only if anything in it is out of the
-//! ordinary is it gone through once more, event by event.
+//! ordinary is it gone through once more, event by event. The compiler makes that loop for several processors, and the best that
+//! this one has is taken ([`pulp`]).
 
 use super::counters::IsisCounters;
 use super::wiring::{BoardType, CHANNELS, WiringRow};
 use evforge_wire::isis::BoardParameters;
 use evforge_wire::isis::event::{v1, v2};
+use pulp::Arch;
 
 /// The largest time of flight in nanoseconds, and the largest id: 31 bits.
 const LARGEST: u64 = i32::MAX as u64;
@@ -109,10 +111,20 @@ impl WiredBoard {
 /// The times of a message.
 #[derive(Clone, Copy, Debug)]
 pub struct Timing {
+    /// What this processor can do.
+    pub arch: Arch,
     /// Nanoseconds of a tick.
-    pub tick_ns: u64,
+    pub tick_ns: u32,
     /// Nanoseconds that are added to each time of flight: the frame sync delay.
     pub delay_ns: u64,
+}
+
+impl Timing {
+    /// Nanoseconds of a raw time.
+    #[inline(always)]
+    fn of(self, raw: u32) -> u64 {
+        u64::from(raw) * u64::from(self.tick_ns) + self.delay_ns
+    }
 }
 
 /// Appends the events of a version 1 message to `out`, in which there is room for all. Returns how many there are; those that
@@ -127,28 +139,30 @@ pub fn version_1(
 ) -> usize {
     let raw = |word: u64| v1::raw_time((word >> 32) as u32);
     match (board.meaning, board.by_height) {
-        (Meaning::Wlsf { first_id }, false) => decode(events, timing, out, counters, |word| Placed {
+        (Meaning::Wlsf { first_id }, false) => decode(events, timing, out, counters, move |word| Placed {
             raw: raw(word),
             id: u64::from(first_id) + u64::from(word as u16),
             fault: 0,
         }),
-        (Meaning::Wlsf { first_id }, true) => decode(events, timing, out, counters, |word| Placed {
+        (Meaning::Wlsf { first_id }, true) => decode(events, timing, out, counters, move |word| Placed {
             raw: raw(word),
             id: u64::from(first_id) + u64::from(v1::Wlsf::of(word as u32).height),
             fault: 0,
         }),
-        (Meaning::Madc { channels, wired }, by_height) => decode(events, timing, out, counters, |word| {
-            let madc = v1::Madc::of(word as u32);
-            let Channel { first_id, shift } = channels[usize::from(madc.channel & (CHANNELS - 1))];
-            let value = u32::from(if by_height { madc.height } else { madc.position });
-            let fault = (!wired >> madc.channel) & 1;
-            Placed {
-                raw: raw(word),
-                id: u64::from(first_id) + u64::from(value >> shift),
-                fault: fault * UNWIRED,
-            }
-        }),
-        (Meaning::Lvds { first_id }, _) => decode(events, timing, out, counters, |word| Placed {
+        (Meaning::Madc { channels, wired }, by_height) => {
+            decode(events, timing, out, counters, move |word| {
+                let madc = v1::Madc::of(word as u32);
+                let Channel { first_id, shift } = channels[usize::from(madc.channel & (CHANNELS - 1))];
+                let value = u32::from(if by_height { madc.height } else { madc.position });
+                let fault = (!wired >> madc.channel) & 1;
+                Placed {
+                    raw: raw(word),
+                    id: u64::from(first_id) + u64::from(value >> shift),
+                    fault: fault * UNWIRED,
+                }
+            })
+        }
+        (Meaning::Lvds { first_id }, _) => decode(events, timing, out, counters, move |word| Placed {
             raw: raw(word),
             id: u64::from(first_id) + u64::from(word as u32),
             fault: 0,
@@ -165,7 +179,7 @@ pub fn version_2(
     out: &mut impl Columns,
     counters: &mut IsisCounters,
 ) -> usize {
-    decode(events, timing, out, counters, |word| {
+    decode(events, timing, out, counters, move |word| {
         let first = (word >> 32) as u32;
         let fault = u32::from(!v2::is_event(first)) * NO_EVENT;
         let id = v2::SelfDescribed::of(word as u32, board).pixel(board);
@@ -189,17 +203,21 @@ fn decode(
     timing: Timing,
     out: &mut impl Columns,
     counters: &mut IsisCounters,
-    place: impl Fn(u64) -> Placed,
+    place: impl Fn(u64) -> Placed + Copy,
 ) -> usize {
-    let Timing { tick_ns, delay_ns } = timing;
-    let (mut faults, mut ids, mut times) = (0, 0, 0);
-    out.fill(events, |word| {
-        let Placed { raw, id, fault } = place(word);
-        let time_ns = u64::from(raw) * tick_ns + delay_ns;
-        faults |= fault;
-        ids |= id;
-        times |= time_ns;
-        (time_ns as u32, id as u32)
+    let columns = &mut *out;
+    // Everything by value: what is reached by a reference would be read again for each event.
+    let (faults, ids, times) = timing.arch.dispatch(move || {
+        let (mut faults, mut ids, mut times) = (0, 0, 0);
+        columns.fill(events, |word| {
+            let Placed { raw, id, fault } = place(word);
+            let time_ns = timing.of(raw);
+            faults |= fault;
+            ids |= id;
+            times |= time_ns;
+            (time_ns as u32, id as u32)
+        });
+        (faults, ids, times)
     });
     // A bit above the lowest 31 is in one of them if it is in all together.
     if faults == 0 && ids <= LARGEST && times <= LARGEST {
@@ -215,12 +233,12 @@ fn one_by_one(
     timing: Timing,
     out: &mut impl Columns,
     counters: &mut IsisCounters,
-    place: impl Fn(u64) -> Placed,
+    place: impl Fn(u64) -> Placed + Copy,
 ) -> usize {
     let mut placed = 0;
     for event in events {
         let Placed { raw, id, fault } = place(u64::from_be_bytes(*event));
-        let time_ns = u64::from(raw) * timing.tick_ns + timing.delay_ns;
+        let time_ns = timing.of(raw);
         if fault & NO_EVENT != 0 {
             counters.no_event += 1;
         } else if fault & UNWIRED != 0 {
@@ -252,10 +270,11 @@ pub struct EventColumns<'a> {
 impl Columns for EventColumns<'_> {
     #[inline(always)]
     fn fill(&mut self, events: &[[u8; 8]], mut place: impl FnMut(u64) -> (u32, u32)) {
+        let reference_ns = self.reference_ns;
         let (times, ids) = (&mut self.times_ns[self.used..], &mut self.ids[self.used..]);
         for ((event, time), id) in events.iter().zip(times).zip(ids) {
             let (time_ns, placed) = place(u64::from_be_bytes(*event));
-            (*time, *id) = (self.reference_ns + u64::from(time_ns), placed);
+            (*time, *id) = (reference_ns + u64::from(time_ns), placed);
         }
         self.used += events.len();
     }

@@ -24,6 +24,7 @@ use evforge_core::packet::{LARGEST_PAYLOAD, Packet, PacketBatch};
 use evforge_core::pixel_ids::PixelIds;
 use evforge_wire::isis::event::v2::SelfDescribed;
 use evforge_wire::isis::{Fault, Header, Kind, Message, Messages, Version};
+use pulp::Arch;
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -57,6 +58,8 @@ enum Step {
 #[derive(Debug)]
 pub struct Isis {
     settings: IsisSettings,
+    /// What this processor can do.
+    arch: Arch,
     jumps: JumpRules,
     layout: PixelLayout,
     boards: Boards,
@@ -106,6 +109,7 @@ impl Isis {
             assembly
         });
         Ok(Self {
+            arch: Arch::new(),
             jumps: Assembly::jump_rules(&settings.frames),
             layout: settings.layout()?,
             boards,
@@ -213,7 +217,7 @@ impl Isis {
             self.put_together(number, reference_ns, message);
             return Ok(());
         }
-        let timing = timing(&self.settings, board, header);
+        let timing = timing(self.arch, &self.settings, board, header);
         self.hand_on(number, reference_ns, message, timing, from, events)
     }
 
@@ -251,13 +255,15 @@ impl Isis {
 
     /// Takes a message into its frame, or puts it aside if its time jumps.
     fn put_together(&mut self, number: usize, reference_ns: u64, message: &Message<'_>) {
-        let Self { boards, assembly, counters, settings, jumps, .. } = self;
+        let Self { boards, assembly, counters, settings, jumps, arch, .. } = self;
         let expects_seen = boards.expects_seen();
         let (Some(board), Some(assembly)) = (boards.get_mut(number), assembly) else { return };
         let (header, events) = (&message.header, message.events());
         match board.clock.look_back(reference_ns, *jumps) {
             Finding::Nothing => {}
-            Finding::Confirmed => take_suspect(number, board, assembly, settings, counters, expects_seen),
+            Finding::Confirmed => {
+                take_suspect(number, board, assembly, (*arch, settings), counters, expects_seen)
+            }
             Finding::Refuted => {
                 counters.unconfirmed_jump += board.clock.suspected_events() as u64;
                 if let Some((_, memory)) = board.clock.take_suspect() {
@@ -269,7 +275,7 @@ impl Isis {
             board.clock.put_aside(reference_ns, header, events);
             return;
         };
-        let timing = timing(settings, board, header);
+        let timing = timing(*arch, settings, board, header);
         let placed = Placed { board: number, at, header, events, timing };
         take(placed, board, assembly, counters, expects_seen);
     }
@@ -343,13 +349,13 @@ impl Isis {
 
     /// Takes the next message that was put aside, at the end of the input. False if there is none left.
     fn take_next_suspect(&mut self) -> bool {
-        let Self { boards, assembly, counters, settings, .. } = self;
+        let Self { boards, assembly, counters, settings, arch, .. } = self;
         let Some(assembly) = assembly else { return false };
         let expects_seen = boards.expects_seen();
         let has_suspect = |board: &Board| board.clock.has_suspect();
         let Some(number) = boards.all().iter().position(has_suspect) else { return false };
         if let Some(board) = boards.get_mut(number) {
-            take_suspect(number, board, assembly, settings, counters, expects_seen);
+            take_suspect(number, board, assembly, (*arch, settings), counters, expects_seen);
         }
         true
     }
@@ -407,7 +413,7 @@ impl Isis {
 }
 
 /// What the times of a message mean.
-fn timing(settings: &IsisSettings, board: &Board, header: &Header) -> Timing {
+fn timing(arch: Arch, settings: &IsisSettings, board: &Board, header: &Header) -> Timing {
     let Ticks { wlsf, madc, lvds } = settings.ticks(header.version);
     let tick = match (header.version, board.wired.map(|wired| wired.board_type()), header.pcb) {
         (Version::V1, Some(BoardType::MadcPosition | BoardType::MadcHeight), _) | (Version::V2, _, 3544) => {
@@ -417,7 +423,7 @@ fn timing(settings: &IsisSettings, board: &Board, header: &Header) -> Timing {
         _ => wlsf,
     };
     let delay_ns = u64::from(header.frame_sync_delay) * (settings.frame_sync_delay_unit / 1000);
-    Timing { tick_ns: tick / 1000, delay_ns }
+    Timing { arch, tick_ns: (tick / 1000) as u32, delay_ns }
 }
 
 /// Takes a message into its frame.
@@ -443,13 +449,13 @@ fn take_suspect(
     number: usize,
     board: &mut Board,
     assembly: &mut Assembly,
-    settings: &IsisSettings,
+    (arch, settings): (Arch, &IsisSettings),
     counters: &mut IsisCounters,
     expects_seen: bool,
 ) {
     let Some(at) = board.clock.jump() else { return };
     let Some((suspect, memory)) = board.clock.take_suspect() else { return };
-    let timing = timing(settings, board, &suspect.header);
+    let timing = timing(arch, settings, board, &suspect.header);
     let events = memory.as_chunks().0;
     let placed = Placed { board: number, at, header: &suspect.header, events, timing };
     take(placed, board, assembly, counters, expects_seen);

@@ -1,5 +1,7 @@
 //! `evforge kafka`: what is in topics, and what people fill them with. What is done is in `evforge_kafka::tools`.
 
+mod aggregate;
+mod aggregate_text;
 pub(crate) mod begin;
 pub(crate) mod client;
 pub(crate) mod ending;
@@ -28,6 +30,8 @@ enum KafkaCommand {
     Tail(Box<tail::TailArguments>),
     /// Send a topic, or the events of a NeXus file, to a topic again, with its timing or faster
     Replay(Box<replay::ReplayArguments>),
+    /// Put the messages of several boards together into frames: ISIS's rawEvents into events
+    Aggregate(Box<aggregate::AggregateArguments>),
     /// Send values of logs (f144) from lines: NAME VALUE [TIME]
     Forward(forward::ForwardArguments),
     /// Send known events, a letter in a frame: is the chain alive, and nothing turned or mirrored?
@@ -40,6 +44,7 @@ pub(crate) fn kafka(arguments: &KafkaArguments) -> Result<ExitStatus, CommandErr
         KafkaCommand::Topics(arguments) => topics::topics(arguments),
         KafkaCommand::Tail(arguments) => tail::tail(arguments),
         KafkaCommand::Replay(arguments) => replay::replay(arguments),
+        KafkaCommand::Aggregate(arguments) => aggregate::aggregate(arguments),
         KafkaCommand::Forward(arguments) => forward::forward(arguments),
         KafkaCommand::TestImage(arguments) => test_image::test_image(arguments),
     }

@@ -61,6 +61,10 @@ pub(crate) struct OutputArguments {
     /// Write the events as CSV: time_ns,pixel_id … [configuration: outputs.csv.file]
     #[arg(long, env = "EVFORGE_EVENTS", value_name = "FILE")]
     pub(crate) events: Option<PathBuf>,
+    /// Write the frames of a readout that tells them as CSV: time, period, vetoes, charge and so on [configuration:
+    /// outputs.frames.file]
+    #[arg(long, env = "EVFORGE_FRAMES", value_name = "FILE", help_heading = "More outputs")]
+    pub(crate) frames: Option<PathBuf>,
     /// Write the events as NeXus (HDF5) [configuration: outputs.nexus.file]
     #[arg(long, env = "EVFORGE_NEXUS", value_name = "FILE")]
     pub(crate) nexus: Option<PathBuf>,
@@ -104,6 +108,7 @@ impl OutputArguments {
         let file = |path: &Option<PathBuf>| path.as_ref().map(|path| path.display().to_string());
         let given = [
             ("--events", "csv", "file", file(&self.events)),
+            ("--frames", "frames", "file", file(&self.frames)),
             ("--nexus", "nexus", "file", file(&self.nexus)),
             ("--if-exists", "nexus", "if_exists", self.if_exists().map(|what| what.name().to_owned())),
             ("--view", "view", "address", self.view.map(|address| address.to_string())),

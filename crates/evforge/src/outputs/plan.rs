@@ -227,8 +227,9 @@ impl OutputPlans {
         let mut events = Vec::new();
         let mut page = None;
         for (_, PlannedOutput { id, plan, queue, kind }) in self.events {
-            if kind == "csv" {
-                plan.files().iter().for_each(|path| tell_lines("events", path));
+            let lines = [("csv", "events"), ("frames", "frames")].into_iter().find(|(of, _)| *of == kind);
+            if let Some((_, what)) = lines {
+                plan.files().iter().for_each(|path| tell_lines(what, path));
             }
             let output = plan.open(&context)?;
             if kind == "view" {

@@ -32,6 +32,9 @@ pub(super) fn view_file(
     let mut follower = EventFollower::open(path)?;
     let (shown, notes) = shown(arguments, path, config, &mut follower)?;
     let mut page = Page::start(arguments, shown, config, notes)?;
+    if let Some(vetoes) = follower.content().frame_vetoes.clone() {
+        page.expect_frames(vetoes);
+    }
     let deadline = arguments.ends_after.map(|time| time.to_std());
     let is_over = |page: &Page| {
         stop.load(Ordering::Relaxed) || deadline.is_some_and(|deadline| page.elapsed() >= deadline)
@@ -129,6 +132,7 @@ fn source_state(follower: &mut EventFollower, state: &FileState) -> SourceState 
         refused: None,
         faults,
         alarms: Vec::new(),
+        frames: None,
         beam: Some(beam::of_file(follower.logs())),
     }
 }

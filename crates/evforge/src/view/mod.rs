@@ -5,6 +5,7 @@ mod arguments;
 mod beam;
 mod ending;
 mod file;
+mod frames;
 mod page;
 mod status;
 mod topics;

@@ -1,6 +1,7 @@
 //! The page, and what is on the way to it: pulses, the sink, the state that it shows.
 
 use super::arguments::ViewArguments;
+use super::frames::FrameTally;
 use super::status::Status;
 use crate::CommandError;
 use crate::page_address::page_text;
@@ -9,6 +10,7 @@ use evforge_core::beam_monitor::BeamMonitorPlan;
 use evforge_core::counter::CounterSnapshot;
 use evforge_core::event::EventBatch;
 use evforge_core::feed::{Feed, FeedState, FeedWatch, STALLED_AFTER};
+use evforge_core::frame::{FrameLedger, FrameVeto};
 use evforge_core::geometry::LogicalGeometry;
 use evforge_core::ledger::{DetectorLedger, SourceLedger};
 use evforge_core::output::Output;
@@ -47,6 +49,8 @@ pub(super) struct SourceState {
     pub(super) faults: Vec<String>,
     /// What is wrong at this moment, in sentences.
     pub(super) alarms: Vec<String>,
+    /// What is known of all frames, if there are any.
+    pub(super) frames: Option<FrameLedger>,
     /// What is known besides the events, if there can be anything.
     pub(super) beam: Option<BeamTold>,
 }
@@ -57,6 +61,7 @@ pub(super) struct Page {
     sink: LiveSink,
     view: LiveView,
     stage: PulseStage,
+    frames: FrameTally,
     offered: u64,
     watch: FeedWatch,
     started: Instant,
@@ -100,6 +105,7 @@ impl Page {
             sink: view.sink(),
             view,
             stage: PulseStage::new(settings),
+            frames: FrameTally::default(),
             offered: 0,
             watch: FeedWatch::new(STALLED_AFTER, Duration::ZERO),
             started: Instant::now(),
@@ -114,8 +120,14 @@ impl Page {
         self.started.elapsed()
     }
 
+    /// Frames are to come, with these vetoes.
+    pub(super) fn expect_frames(&mut self, vetoes: Vec<FrameVeto>) {
+        self.frames.expect(vetoes);
+    }
+
     /// Shows events.
     pub(super) fn take(&mut self, events: &EventBatch) {
+        self.frames.take(events);
         let (sink, offered) = (&mut self.sink, &mut self.offered);
         self.stage.hand_on(events, None, &mut |batch| {
             *offered += batch.len() as u64;
@@ -182,6 +194,8 @@ impl Page {
         let ledger = DetectorLedger {
             sources: source.sources,
             counters: source.counters.and(&self.stage.counters()),
+            // Topics know which vetoes count; of a file it is counted here.
+            frames: source.frames.or_else(|| self.frames.ledger()),
             notes: self.notes.clone(),
             ..DetectorLedger::default()
         };

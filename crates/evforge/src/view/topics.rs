@@ -144,6 +144,7 @@ fn source_state(source: &mut EventTopics, spectra: &mut beam::Spectra, heard: In
         refused,
         faults: faults.into_iter().collect(),
         alarms: waiting.into_iter().chain(beam::alarms(&told.state.runs)).collect(),
+        frames: source.frames(),
         beam: Some(told),
     }
 }

@@ -170,7 +170,13 @@ fn pulses_of(broker: &Broker, topic: &str) -> Vec<ReadPulse> {
                     last.times.extend(times);
                     last.pixels.extend(pixels);
                 }
-                _ => pulses.push(ReadPulse { source: events.source_name.to_owned(), time_ns, times, pixels }),
+                _ => pulses.push(ReadPulse {
+                    source: events.source_name.to_owned(),
+                    time_ns,
+                    frame: None,
+                    times,
+                    pixels,
+                }),
             }
         }
     }

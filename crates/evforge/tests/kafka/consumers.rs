@@ -16,7 +16,8 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::LazyLock;
 
-const OLD: (&str, &str) = (".venv-consumers", "import saluki, scippneutron.data_streaming.data_stream");
+pub(crate) const OLD: (&str, &str) =
+    (".venv-consumers", "import saluki, scippneutron.data_streaming.data_stream");
 const BEAMLIME: (&str, &str) = (".venv-beamlime", "import beamlime");
 
 /// A topic that is read while it is written.
@@ -34,7 +35,7 @@ fn broker() -> String {
 }
 
 /// The program that reads, in an environment that can `import` what it needs; none, with `test` reported as skipped.
-fn consumer(test: &str, (environment, import): (&str, &str)) -> Option<Command> {
+pub(crate) fn consumer(test: &str, (environment, import): (&str, &str)) -> Option<Command> {
     if !is_possible(test) {
         return None;
     }
@@ -84,7 +85,7 @@ fn expected(arguments: &[String]) -> Vec<String> {
 }
 
 /// What a consumer has found, in order.
-fn found(command: &mut Command, arguments: &[&str]) -> Vec<String> {
+pub(crate) fn found(command: &mut Command, arguments: &[&str]) -> Vec<String> {
     let output = command.args(arguments).output().expect("Python runs");
     assert!(output.status.success(), "{arguments:?}: {}", text(&output.stderr));
     let mut lines: Vec<String> = text(&output.stdout).lines().map(str::to_owned).collect();

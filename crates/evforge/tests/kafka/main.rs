@@ -1,6 +1,7 @@
 //! Topics of real brokers: what runs write into them and read from them, and what `evforge kafka` does with them.
 
 mod about_run;
+mod aggregate;
 mod commands;
 #[path = "../common/mod.rs"]
 mod common;

@@ -84,13 +84,15 @@ fn broker() -> Option<Broker> {
     is_possible.then(|| {
         let makes = ("auto.create.topics.enable".to_owned(), "true".to_owned());
         let broker = Broker::with(BrokerOptions { properties: vec![makes], ..BrokerOptions::default() });
-        let typed = "kafka test-image --to freia_events --pulses 20 --events 100 --quiet";
-        let filled = Command::new(PROGRAM)
-            .args(typed.split(' '))
-            .env("EVFORGE_KAFKA_BROKERS", broker.address())
-            .output()
-            .expect("the program starts");
-        assert!(filled.status.success(), "{}", text(&filled.stderr));
+        for topic in ["freia_events", "hrpdx_rawEvents"] {
+            let typed = format!("kafka test-image --to {topic} --pulses 20 --events 100 --quiet");
+            let filled = Command::new(PROGRAM)
+                .args(typed.split(' '))
+                .env("EVFORGE_KAFKA_BROKERS", broker.address())
+                .output()
+                .expect("the program starts");
+            assert!(filled.status.success(), "{}", text(&filled.stderr));
+        }
         // Raw packets in one topic, events in the usual ones.
         let keys: [&[&str]; 2] = [&["topic=freia", "packets.calibration=true"], &[]];
         for keys in keys {

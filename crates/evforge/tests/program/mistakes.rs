@@ -56,6 +56,9 @@ const MISTAKES: &[Mistake] = &[
     // Kafka.
     ("kafka tail", 2, &["required", "<TOPIC>"]),
     ("kafka replay events", 2, &["required", "--to <TOPIC>"]),
+    ("kafka aggregate raw", 2, &["required", "--to <TOPIC>"]),
+    ("kafka aggregate raw --to raw", 1, &["into itself", "another topic"]),
+    ("kafka aggregate raw --to frames --tolerance 1s", 1, &["--tolerance", "1ms at most"]),
     ("kafka tail events --last 5 --offset 3", 2, &["--last", "cannot be used with", "--offset"]),
     ("kafka tail events --schema ev45", 2, &["no schema `ev45`", "ev44"]),
     ("kafka tail events --since soon", 2, &["found `soon`", "5min", "or a date"]),

@@ -5,7 +5,7 @@ evforge_core::counters! {
     pub struct EventTopicCounters: "events of topics" {
         messages_read: Enters(Packets), Messages, "Messages read from the topics.";
         messages_of_events: Leaves(Packets), Messages, "Messages of events (ev44, ev42), which were used.";
-        messages_noted: Leaves(Packets), Messages, "Messages of values and histograms (f142, f144, un00, tdct, pu00, da00, hs00, hs01), of which the newest value, the sum or the spectrum was noted.";
+        messages_noted: Leaves(Packets), Messages, "Messages of values and histograms (f142, f144, un00, tdct, pu00, vc00, da00, hs00, hs01), of which the newest value, the sum or the spectrum was noted.";
         messages_of_ledgers: Leaves(Packets), Messages, "Messages of the ledgers of runs, of which the newest was noted.";
         messages_duplicated: Discarded(Packets), Messages, "Messages that came a second time: the same source, the same number, the same bytes.";
         messages_refused: Discarded(Packets), Messages, "Messages that are damaged, or of no schema that is read; by reason under \"messages\".";

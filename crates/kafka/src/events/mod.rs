@@ -5,11 +5,13 @@
 //! |---|---|
 //! | ev44, ev42 | events, each with its pulse; the same number and the same bytes twice is one message |
 //! | da00, hs00, hs01 | the spectrum and its sum, under the name of the source ([`SourceNotes`]) |
-//! | f142, f144, un00, tdct, pu00 | the newest value ([`SourceNotes`]); pu00 share the numbers of the events |
+//! | f142, f144, un00, tdct | the newest value ([`SourceNotes`]) |
+//! | pu00, vc00 | pulses, as frames, and what their vetoes are ([`SourceNotes`]); pu00 share the numbers of the events |
 //! | da00 of a topic of ledgers | what a run tells of itself ([`SourceNotes`]) |
 //! | others, and what cannot be read | counted by reason |
 
 mod counters;
+mod frames;
 mod monitors;
 mod notes;
 mod sources;
@@ -24,8 +26,10 @@ use crate::client::{ClientError, ClientSettings, Complaint};
 use crate::tools::{Begin, Next, Record, TopicReader, Until};
 use evforge_core::batch_filler::BatchFiller;
 use evforge_core::event::{Event, PixelId};
+use evforge_core::frame::FrameLedger;
 use evforge_core::ledger::SourceLedger;
 use evforge_messages::{Message, RefusedCounters};
+use frames::TopicFrames;
 use notes::{NotNoted, Noted};
 use sources::Sources;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -53,6 +57,7 @@ pub struct EventTopics {
     counters: EventTopicCounters,
     refused: RefusedCounters,
     notes: SourceNotes,
+    frames: TopicFrames,
     first_refused: Option<String>,
     asked: Option<Instant>,
 }
@@ -93,6 +98,7 @@ impl EventTopics {
             counters: EventTopicCounters::default(),
             refused: RefusedCounters::default(),
             notes: SourceNotes::default(),
+            frames: TopicFrames::default(),
             first_refused: None,
             asked: None,
         }
@@ -153,13 +159,14 @@ impl EventTopics {
             return;
         }
         let source = message.source_name().unwrap_or_default();
+        let place = (topic.0, record.partition);
         match &message {
             Message::Ev44(events) => {
                 let rule = self.monitors.rule(topic.1, source);
                 for (pulse, range) in events.pulses() {
                     let pixel = |place| events.pixel_id.get(place).and_then(|id| PixelId::try_from(id).ok());
                     let flight = |place| events.time_of_flight.get(place).map(i64::from);
-                    self.add((pulse, range), &rule, pixel, flight, filler);
+                    self.add(place, (pulse, range), &rule, pixel, flight, filler);
                 }
                 self.counters.messages_of_events += 1;
             }
@@ -169,12 +176,20 @@ impl EventTopics {
                 let pulse = i64::try_from(events.pulse_time).unwrap_or(i64::MAX);
                 let pixel = |place| events.detector_id.get(place);
                 let flight = |place| events.time_of_flight.get(place).map(i64::from);
-                self.add((pulse, 0..events.events()), &rule, pixel, flight, filler);
+                self.add(place, (pulse, 0..events.events()), &rule, pixel, flight, filler);
                 self.counters.messages_of_events += 1;
             }
             _ => {
                 let counters = &mut self.counters;
-                *match self.notes.take(topic.1, &message, now_ns()) {
+                let noted = self.notes.take(topic.1, &message, now_ns());
+                // That of a log is about no events.
+                if let (Message::Pu00(pulse), TopicRole::Events, Ok(_)) = (&message, topic.1, &noted)
+                    && let Some((time_ns, frame)) =
+                        self.frames.begin((topic.0, record), pulse, self.notes.vetoes())
+                {
+                    filler.begin_frame(time_ns, frame);
+                }
+                *match noted {
                     Ok(Noted::Value) => &mut counters.messages_noted,
                     Ok(Noted::Ledger) => &mut counters.messages_of_ledgers,
                     Err(NotNoted::TooManyNames) => &mut counters.messages_of_too_many_names,
@@ -190,6 +205,7 @@ impl EventTopics {
     /// Adds the events of a pulse.
     fn add(
         &mut self,
+        place: (usize, i32),
         (pulse_ns, range): (i64, std::ops::Range<usize>),
         rule: &monitors::Rule,
         pixel: impl Fn(usize) -> Option<PixelId>,
@@ -202,7 +218,10 @@ impl EventTopics {
             self.counters.events_outside_epoch += range.len() as u64;
             return;
         };
-        filler.begin_pulse(start);
+        match self.frames.of(place, start, range.len() as u64) {
+            Some(frame) => filler.begin_frame(start, frame),
+            None => filler.begin_pulse(start),
+        }
         for place in range {
             self.counters.events_read += 1;
             let time = flight(place).and_then(|flight| start.checked_add_signed(flight));
@@ -256,6 +275,11 @@ impl EventTopics {
     /// The sources of events, with their messages: those that are missing are lost.
     pub fn sources(&self) -> Vec<SourceLedger> {
         self.sources.ledgers()
+    }
+
+    /// What is known of all frames; none if no message has told of one.
+    pub fn frames(&self) -> Option<FrameLedger> {
+        self.frames.ledger(self.notes.vetoes())
     }
 
     /// Values and sums that came.

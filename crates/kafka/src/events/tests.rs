@@ -88,6 +88,82 @@ fn monitors_without_pixels_have_one() {
 }
 
 #[test]
+fn frames_belong_to_the_events_behind_them_in_their_partition() {
+    let mut topics = EventTopics::of(MonitorPixels::default());
+    let mut encoder = Encoder::default();
+    let mut pu00 = |partition: i32, id: i64, state: Option<&str>| {
+        let message = evforge_messages::Pu00 {
+            source_name: "det",
+            message_id: id,
+            reference_time: PULSE + id,
+            vetos: Some(1 << partition),
+            period_number: Some(partition as u32),
+            proton_charge: Some(0.25),
+        };
+        let header = state.map(|state| ("frame-state".to_owned(), Some(state.as_bytes().to_vec())));
+        Record { partition, headers: header.into_iter().collect(), ..record(message.encode(&mut encoder)) }
+    };
+    let events = |partition: i32, id: i64, of: i64| {
+        let pulse = [PULSE + of];
+        let message = Ev44 {
+            source_name: "det",
+            message_id: id,
+            reference_time: (&pulse).into(),
+            reference_time_index: (&[0]).into(),
+            time_of_flight: (&[1, 2]).into(),
+            pixel_id: (&[1, 2]).into(),
+        };
+        Record { partition, ..record(message.encode(&mut Encoder::default())) }
+    };
+    let vetoes =
+        evforge_messages::Vc00 { timestamp: PULSE, vetoes: !2, veto_names: vec!["SMP", "fifo", "TS2"] };
+    let vetoes = record(vetoes.encode(&mut Encoder::default()));
+    assert_eq!(topics.frames(), None);
+    let records = [
+        vetoes,
+        pu00(0, 1, Some("complete")),
+        pu00(1, 2, Some("no state")),
+        events(0, 3, 1),
+        // Of another pulse than the pu00 before it there.
+        events(1, 4, 1),
+        events(1, 5, 2),
+        pu00(0, 6, None),
+    ];
+    let mut seen = Vec::new();
+    let mut hand_on = |batch: &evforge_core::event::EventBatch| {
+        let frames = batch.by_frame().map(|(time, frame, events)| {
+            (time.map(|time| time as i64 - PULSE), frame.and_then(|frame| frame.period), events.len())
+        });
+        seen.extend(frames);
+    };
+    let mut batch = evforge_core::event::EventBatch::new(100);
+    let mut filler = BatchFiller::new(&mut batch, &mut hand_on);
+    records.iter().for_each(|record| topics.take((0, TopicRole::Events), record, &mut filler));
+    filler.finish();
+    let expected = [
+        (Some(1), Some(0), 0),
+        (Some(2), Some(1), 0),
+        (Some(1), Some(0), 2),
+        (Some(1), None, 2),
+        (Some(2), Some(1), 2),
+        (Some(6), Some(0), 0),
+    ];
+    assert_eq!(seen, expected);
+    let ledger = topics.frames().unwrap();
+    assert_eq!(
+        (ledger.all.raw, ledger.all.good, ledger.all.raw_events, ledger.all.good_events),
+        (3, 1, 4, 2)
+    );
+    assert_eq!((ledger.states, ledger.periods.len()), ([2, 1, 0, 0], 2));
+    let vetoes: Vec<_> =
+        ledger.vetoes.iter().map(|veto| (veto.name.as_str(), veto.counts, veto.frames)).collect();
+    assert_eq!(vetoes, [("SMP", true, 2), ("fifo", false, 1), ("TS2", true, 0)]);
+    // The same rule for the values.
+    let (_, note) = topics.notes().pulses().next().unwrap();
+    assert_eq!((note.pulses, note.pulses_good), (3, Some(1)));
+}
+
+#[test]
 fn values_are_noted() {
     let mut topics = EventTopics::of(MonitorPixels::default());
     let mut encoder = Encoder::default();

@@ -12,6 +12,7 @@ use super::monitors::{self, MonitorsSent};
 use super::record::{About, Record};
 use super::sender::Sender;
 use super::values::Rates;
+use super::veto_names::VetoNames;
 use crate::packets::PacketMessages;
 use evforge_core::output::OutputProgress;
 use evforge_core::run_state::RunState;
@@ -30,6 +31,8 @@ const MOST_SAMPLES: usize = 10_000;
 pub(super) struct AboutTopics {
     pub(super) ledger: Option<String>,
     pub(super) monitors: Option<String>,
+    /// That of the vetoes of frames and their names.
+    pub(super) vetoes: Option<String>,
     pub(super) status: Option<String>,
     pub(super) values: Option<String>,
     pub(super) samples: Option<String>,
@@ -59,6 +62,8 @@ pub(crate) struct AboutRun {
     encoder: Encoder,
     monitors: MonitorsSent,
     rates: Rates,
+    /// The vetoes that were sent last.
+    vetoes: Option<VetoNames>,
     status_sent: Option<Duration>,
     samples: Option<PacketMessages>,
 }
@@ -96,6 +101,7 @@ impl AboutRun {
             encoder: Encoder::new(),
             monitors: MonitorsSent::default(),
             rates: Rates::default(),
+            vetoes: None,
             status_sent: None,
             samples,
         }
@@ -113,6 +119,7 @@ impl AboutRun {
     ) {
         let mut to = To { sender, counters, now, unix_ns };
         self.send_totals(state, maker, None, &mut to);
+        self.send_vetoes(state, false, &mut to);
         if self.status_sent.is_none_or(|sent| now.saturating_sub(sent) >= STATUS_INTERVAL) {
             self.status_sent = Some(now);
             self.send_status(state, "running", &mut to);
@@ -133,6 +140,7 @@ impl AboutRun {
     ) {
         let mut to = To { sender, counters, now, unix_ns };
         self.send_totals(state, maker, Some(outcome), &mut to);
+        self.send_vetoes(state, true, &mut to);
         self.send_status(state, "ended", &mut to);
     }
 
@@ -190,6 +198,20 @@ impl AboutRun {
             if schemas.has_hs01() {
                 let payload = monitors::as_hs01(&mut self.encoder, monitor, timestamp, *start_ns);
                 to.counters.monitor_messages += u64::from(to.send(topic, name, payload));
+            }
+        }
+    }
+
+    /// What the bits of frames mean, if that has changed, or in any case.
+    fn send_vetoes(&mut self, state: &RunState, in_any_case: bool, to: &mut To<'_>) {
+        let (Some(topic), Some(frames)) = (&self.rules.topics.vetoes, &state.ledger.frames) else { return };
+        let vetoes = VetoNames::of(frames);
+        if in_any_case || self.vetoes.as_ref() != Some(&vetoes) {
+            let payload = vetoes.encode(&mut self.encoder, to.unix_ns as i64);
+            // What finds no room is sent the next time.
+            if to.send(topic, &self.rules.source, payload) {
+                to.counters.veto_name_messages += 1;
+                self.vetoes = Some(vetoes);
             }
         }
     }

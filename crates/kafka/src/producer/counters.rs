@@ -25,6 +25,8 @@ evforge_core::counters! {
         empty_pulses_sent: Information, Times, "Pulses without events that were sent.";
         metadata_messages: Information, Times, "Messages with the metadata of a pulse (pu00).";
         veto_messages: Information, Times, "Messages with the vetoes of events (da00).";
+        veto_name_messages: Information, Times, "Messages with the vetoes of frames and their names (vc00).";
+        frames_outside_epoch: Information, Times, "Frames not announced because their time cannot be expressed in nanoseconds since 1970.";
         ledger_messages: Information, Times, "Messages with the ledger (da00).";
         monitor_messages: Information, Times, "Messages with histograms of beam monitors (da00, hs01).";
         status_messages: Information, Times, "Messages with the state of this program (x5f2).";

@@ -5,6 +5,9 @@ use super::last_ids::LastIds;
 use super::packer::{EventColumns, Packed};
 use super::record::{About, Record};
 use super::sender::Sender;
+use crate::frames::FRAME_STATE;
+use crate::packets::PacketHeader;
+use evforge_core::frame::{Frame, FrameState};
 use evforge_messages::da00::Variable;
 use evforge_messages::{Column, Da00, Data, Encoder, Ev42, Ev44, Pu00};
 use std::time::Duration;
@@ -20,25 +23,28 @@ pub enum EventSchema {
     Ev42,
 }
 
-/// The key of messages with events, which decides their partition.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
+/// The key of messages with events, which decides their partition. Unless one is asked for it is [`MessageKey::Frame`] for frames,
+/// and [`MessageKey::Source`] for all others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MessageKey {
     /// The name of the source: all its messages are in one partition, in order.
-    #[default]
     Source,
+    /// The number of the frame from 0 (8 bytes, big-endian), as ISIS has it: all messages of a frame are in one partition. Where
+    /// the readout tells no frames, as `Source`.
+    Frame,
     /// The first reference time (8 bytes, big-endian): all messages of a pulse are in one partition.
     Pulse,
     /// None: librdkafka spreads them over the partitions.
     None,
 }
 
-/// The Kafka time stamp of messages.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
+/// The Kafka time stamp of messages. Unless one is asked for it is [`MessageTime::Pulse`] for frames, and
+/// [`MessageTime::WallClock`] for all others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MessageTime {
     /// When the message is made.
-    #[default]
     WallClock,
     /// The first reference time.
     Pulse,
@@ -50,8 +56,8 @@ pub(crate) struct MessageRules {
     pub(crate) topic: String,
     pub(crate) partition: Option<i32>,
     pub(crate) schema: EventSchema,
-    pub(crate) key: MessageKey,
-    pub(crate) time: MessageTime,
+    pub(crate) key: Option<MessageKey>,
+    pub(crate) time: Option<MessageTime>,
     /// Names of the vetoes, in the order of the bits.
     pub(crate) vetoes: Vec<String>,
 }
@@ -77,6 +83,8 @@ struct Source {
 pub(crate) struct MessageMaker {
     rules: MessageRules,
     sources: Vec<Source>,
+    /// The headers of a pu00, by the code of the state of its frame.
+    states: Vec<[PacketHeader; 1]>,
     encoder: Encoder,
 }
 
@@ -99,7 +107,13 @@ impl MessageMaker {
             last_reference: None,
             events: 0,
         };
-        Self { rules, sources: names.iter().map(source).collect(), encoder: Encoder::new() }
+        let header = |state: FrameState| [(FRAME_STATE.into(), state.name().as_bytes().to_vec())];
+        Self {
+            rules,
+            sources: names.iter().map(source).collect(),
+            states: FrameState::ALL.into_iter().map(header).collect(),
+            encoder: Encoder::new(),
+        }
     }
 
     /// The last message of each source.
@@ -146,24 +160,35 @@ pub(crate) struct Outlet<'a> {
 }
 
 impl Packed for Outlet<'_> {
-    fn pulse(&mut self, source: usize, unix_ns: i64, counters: &mut KafkaCounters) {
-        let MessageMaker { rules, sources, encoder, .. } = &mut *self.maker;
+    fn pulse(
+        &mut self,
+        source: usize,
+        unix_ns: i64,
+        frame: Option<(u64, &Frame)>,
+        counters: &mut KafkaCounters,
+    ) {
+        let MessageMaker { rules, sources, states, encoder } = &mut *self.maker;
         let source = &mut sources[source];
         source.last_id += 1;
+        // Of a pulse that was not named as a frame nothing is known, its vetoes neither.
+        let known = frame.map(|(_, frame)| frame).filter(|frame| **frame != Frame::default());
         let payload = Pu00 {
             source_name: &source.name,
             message_id: source.last_id,
             reference_time: unix_ns,
-            // No readout that is known here has them.
-            vetos: None,
-            period_number: None,
-            proton_charge: None,
+            vetos: known.map(|frame| frame.vetoes),
+            period_number: known.and_then(|frame| frame.period),
+            proton_charge: known.and_then(|frame| frame.charge).map(|charge| charge.uah as f32),
         }
         .encode(encoder);
         counters.metadata_messages += 1;
         let about = About { events: 0, source: &source.name, id: source.last_id, arrival_ns: None };
-        let key = unix_ns.to_be_bytes();
-        let record = record(rules, &source.name, &key, unix_ns, self.unix_ns, payload, about);
+        let place = Place::of(unix_ns, frame.map(|(number, _)| number));
+        let mut record = record(rules, &source.name, &place, self.unix_ns, payload, about);
+        // Whether a frame is complete is said only by those who have compared.
+        if let Some(frame) = known.filter(|frame| frame.state != FrameState::Unknown) {
+            record.headers = &states[usize::from(frame.state.code())];
+        }
         self.sender.send(&record, self.now, counters);
     }
 
@@ -175,11 +200,11 @@ impl Packed for Outlet<'_> {
         source.events += events.len() as u64;
         source.last_reference = events.reference_times.last().copied();
         let first = events.reference_times.first().copied().unwrap_or(0);
-        let key = first.to_be_bytes();
+        let place = Place::of(first, events.frame);
         if let Some(payload) = MessageMaker::vetoes(encoder, rules, &source.name, id, events) {
             counters.veto_messages += 1;
             let about = About { events: 0, source: &source.vetoes, id, arrival_ns: None };
-            let record = record(rules, &source.name, &key, first, self.unix_ns, payload, about);
+            let record = record(rules, &source.name, &place, self.unix_ns, payload, about);
             self.sender.send(&record, self.now, counters);
         }
         let payload = match rules.schema {
@@ -205,16 +230,28 @@ impl Packed for Outlet<'_> {
         counters.event_messages += 1;
         let about =
             About { events: events.len() as u64, source: &source.name, id, arrival_ns: events.arrival_ns };
-        let record = record(rules, &source.name, &key, first, self.unix_ns, payload, about);
+        let record = record(rules, &source.name, &place, self.unix_ns, payload, about);
         self.sender.send(&record, self.now, counters);
+    }
+}
+
+/// The pulse of a message, for its key and its time.
+struct Place {
+    reference_time: i64,
+    pulse: [u8; 8],
+    frame: Option<[u8; 8]>,
+}
+
+impl Place {
+    fn of(reference_time: i64, frame: Option<u64>) -> Self {
+        Self { reference_time, pulse: reference_time.to_be_bytes(), frame: frame.map(u64::to_be_bytes) }
     }
 }
 
 fn record<'a>(
     rules: &'a MessageRules,
     source: &'a str,
-    pulse: &'a [u8; 8],
-    reference_time: i64,
+    place: &'a Place,
     unix_ns: u64,
     payload: &'a [u8],
     about: About<'a>,
@@ -222,17 +259,22 @@ fn record<'a>(
     Record {
         topic: &rules.topic,
         partition: rules.partition,
-        key: match rules.key {
-            MessageKey::Source => Some(source.as_bytes()),
-            MessageKey::Pulse => Some(pulse),
-            MessageKey::None => None,
+        key: match (rules.key, &place.frame) {
+            (None | Some(MessageKey::Frame), Some(number)) => Some(number),
+            (None | Some(MessageKey::Frame | MessageKey::Source), _) => Some(source.as_bytes()),
+            (Some(MessageKey::Pulse), _) => Some(&place.pulse),
+            (Some(MessageKey::None), _) => None,
         },
         timestamp_ms: match rules.time {
-            MessageTime::WallClock => (unix_ns / 1_000_000) as i64,
-            MessageTime::Pulse => reference_time / 1_000_000,
+            None if place.frame.is_some() => place.reference_time / 1_000_000,
+            None | Some(MessageTime::WallClock) => (unix_ns / 1_000_000) as i64,
+            Some(MessageTime::Pulse) => place.reference_time / 1_000_000,
         },
         payload,
         headers: &[],
         about,
     }
 }
+
+#[cfg(test)]
+mod tests;

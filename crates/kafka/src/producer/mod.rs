@@ -17,7 +17,7 @@
 //! | librdkafka | `transport` |
 //! | what a topic has already | `last_ids` |
 //! | messages that whoever makes them never waits for | `outlet` |
-//! | messages about the run | `about_run`, `ledger`, `monitors`, `values` |
+//! | messages about the run | `about_run`, `ledger`, `monitors`, `values`, `veto_names` |
 //!
 //! What consumers may rely on is in `docs/kafka.md`.
 
@@ -43,6 +43,7 @@ mod test_support;
 mod topic_end;
 mod transport;
 mod values;
+mod veto_names;
 
 pub use about_settings::{MonitorSchemas, RawPackets};
 pub use counters::KafkaCounters;

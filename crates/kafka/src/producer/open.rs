@@ -51,13 +51,19 @@ fn open(settings: &KafkaSettings, context: &OutputContext) -> Result<Box<dyn Out
     let topic = settings.topic(context);
     let name = settings.name_with(Some(&topic));
     let topics = settings.about_topics(context);
-    let others = [&topics.ledger, &topics.monitors, &topics.status, &topics.values, &topics.samples];
+    let others =
+        [&topics.ledger, &topics.monitors, &topics.vetoes, &topics.status, &topics.values, &topics.samples];
     let all: Vec<&str> =
         std::iter::once(&topic).chain(others.into_iter().flatten()).map(String::as_str).collect();
     if settings.table.create_topics {
         // Whether a broker can be reached at all is said best by the check.
         check(&settings.client, &[], WITHIN)?;
         Admin::new(&settings.client, WITHIN)?.create_topics(&all)?;
+    }
+    if topics.vetoes.is_some() && context.ledger.frames.is_none() {
+        context
+            .notes
+            .add("note: outputs.kafka.veto_topic gets nothing: the readout of this detector tells no vetoes");
     }
     let checked = check_topics(settings, &all)?;
     let largest = largest_message(settings, context, &topic, &checked);

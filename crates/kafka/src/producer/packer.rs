@@ -6,8 +6,9 @@
 
 use super::counters::KafkaCounters;
 use super::sources::Sources;
+use evforge_core::frame::Frame;
 use evforge_core::geometry::LogicalGeometry;
-use evforge_core::pulsed::{Pulse, PulsedBatch};
+use evforge_core::pulsed::{Pulse, PulseOrigin, PulsedBatch};
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
@@ -34,6 +35,17 @@ pub(crate) enum Vetoed {
     LeftOut,
 }
 
+/// Which pulses are announced before their events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Announced {
+    /// None.
+    Never,
+    /// Those of which the readout says more than their time.
+    Frames,
+    /// All.
+    Always,
+}
+
 /// How events are put into messages.
 #[derive(Clone, Debug)]
 pub(crate) struct PackingRules {
@@ -43,8 +55,8 @@ pub(crate) struct PackingRules {
     pub(crate) vetoed: Vetoed,
     /// Whether pulses without events are sent.
     pub(crate) empty_pulses: bool,
-    /// Whether the begin of a pulse is announced.
-    pub(crate) announces_pulses: bool,
+    /// Which pulses are announced. The events of one that is have messages of their own, behind that.
+    pub(crate) announced: Announced,
 }
 
 /// Events of one source, in the columns of a message.
@@ -61,6 +73,8 @@ pub(crate) struct EventColumns {
     pub(crate) marks: Vec<u8>,
     /// Arrival of the packets of the earliest batch, in nanoseconds since 1970.
     pub(crate) arrival_ns: Option<u64>,
+    /// Number of the first pulse, from 0, if it is a frame.
+    pub(crate) frame: Option<u64>,
 }
 
 impl EventColumns {
@@ -84,6 +98,7 @@ impl EventColumns {
         self.pixels.clear();
         self.marks.clear();
         self.arrival_ns = None;
+        self.frame = None;
     }
 }
 
@@ -98,8 +113,15 @@ pub(crate) enum Closed {
 
 /// Is given what is to be sent, in the order in which it is to be sent.
 pub(crate) trait Packed {
-    /// A pulse has begun for a source: its events follow.
-    fn pulse(&mut self, source: usize, unix_ns: i64, counters: &mut KafkaCounters);
+    /// A pulse has begun for a source: its events follow. A frame, with its number from 0, of which something else is known now is
+    /// announced again.
+    fn pulse(
+        &mut self,
+        source: usize,
+        unix_ns: i64,
+        frame: Option<(u64, &Frame)>,
+        counters: &mut KafkaCounters,
+    );
     /// A message with events.
     fn events(&mut self, source: usize, events: &EventColumns, counters: &mut KafkaCounters);
 }
@@ -121,6 +143,10 @@ pub(crate) struct Packer {
     open: Vec<Open>,
     /// The current pulse, and its start if that can be expressed.
     pulse: Option<Pulse>,
+    /// What the readout says of it; none if it tells no frames, or the events belong to no pulse.
+    frame: Option<Frame>,
+    /// Frames begun.
+    frames: u64,
     batch: Option<Arc<PulsedBatch>>,
     /// The next pulse of the batch.
     next_pulse: usize,
@@ -138,7 +164,16 @@ impl Packer {
             since: Duration::ZERO,
         };
         let open = rules.sources.names().iter().map(open).collect();
-        Self { rules, open, pulse: None, batch: None, next_pulse: 0, now: Duration::ZERO }
+        Self {
+            rules,
+            open,
+            pulse: None,
+            frame: None,
+            frames: 0,
+            batch: None,
+            next_pulse: 0,
+            now: Duration::ZERO,
+        }
     }
 
     /// Memory that it holds: an open message per source.
@@ -180,13 +215,18 @@ impl Packer {
             self.batch = None;
             return;
         };
+        let is_told = pulse.origin == PulseOrigin::Readout;
+        let frame = batch.frame(self.next_pulse).copied().filter(|_| is_told);
         self.next_pulse += 1;
         let end = batch.pulses().get(self.next_pulse).map_or(batch.len(), |next| next.first_event);
         if self.next_pulse == batch.pulses().len() {
             self.batch = None;
         }
         if !self.pulse.is_some_and(|current| current.is_same(&pulse)) {
-            self.begin_pulse(pulse, to, counters);
+            self.begin_pulse(pulse, frame, to, counters);
+        } else if frame.is_some() && frame != self.frame {
+            self.frame = frame;
+            self.announce(to, counters);
         }
         let events = pulse.first_event..end;
         match pulse.unix_ns.and_then(|time| i64::try_from(time).ok()) {
@@ -211,7 +251,7 @@ impl Packer {
     /// Closes all messages: the input has ended.
     pub(crate) fn close_all(&mut self, to: &mut impl Packed, counters: &mut KafkaCounters) {
         self.end_pulse(to, counters);
-        self.pulse = None;
+        (self.pulse, self.frame) = (None, None);
         for source in 0..self.open.len() {
             if self.open[source].has_content() {
                 self.close(source, Closed::AtEnd, to, counters);
@@ -225,27 +265,62 @@ impl Packer {
         if !self.rules.empty_pulses {
             return;
         }
+        let frame = self.frame_number();
         for source in 0..self.open.len() {
             let open = &mut self.open[source];
             if open.pulse_events == 0 && !open.has_pulse {
-                open.begin_pulse(start as i64, self.now);
+                open.begin_pulse(start as i64, frame, self.now);
                 counters.empty_pulses_sent += 1;
                 self.close_if_full_of_pulses(source, to, counters);
             }
         }
     }
 
-    fn begin_pulse(&mut self, pulse: Pulse, to: &mut impl Packed, counters: &mut KafkaCounters) {
+    fn begin_pulse(
+        &mut self,
+        pulse: Pulse,
+        frame: Option<Frame>,
+        to: &mut impl Packed,
+        counters: &mut KafkaCounters,
+    ) {
         self.end_pulse(to, counters);
         for source in 0..self.open.len() {
             self.close_if_full_of_pulses(source, to, counters);
             let open = &mut self.open[source];
             (open.has_pulse, open.pulse_events) = (false, 0);
         }
-        self.pulse = Some(pulse);
-        if let (true, Some(start)) = (self.rules.announces_pulses, pulse.unix_ns) {
-            (0..self.open.len()).for_each(|source| to.pulse(source, start as i64, counters));
+        (self.pulse, self.frame) = (Some(pulse), frame);
+        self.frames += u64::from(frame.is_some());
+        self.announce(to, counters);
+    }
+
+    /// Says what is known of the pulse that has begun, if that is to be said: the messages of earlier ones come before that.
+    fn announce(&mut self, to: &mut impl Packed, counters: &mut KafkaCounters) {
+        let Some(pulse) = self.pulse else { return };
+        let is_announced = match self.rules.announced {
+            Announced::Never => false,
+            Announced::Frames => self.frame.is_some(),
+            Announced::Always => true,
+        };
+        if !is_announced {
+            return;
         }
+        let Some(start) = pulse.unix_ns.and_then(|time| i64::try_from(time).ok()) else {
+            counters.frames_outside_epoch += u64::from(self.frame.is_some());
+            return;
+        };
+        for source in 0..self.open.len() {
+            if self.open[source].has_content() {
+                self.close(source, Closed::ByPulse, to, counters);
+            }
+            let frame = self.frame_number().zip(self.frame.as_ref());
+            to.pulse(source, start, frame, counters);
+        }
+    }
+
+    /// The number of the current pulse, if it is a frame.
+    fn frame_number(&self) -> Option<u64> {
+        self.frame.and(self.frames.checked_sub(1))
     }
 
     fn close_if_full_of_pulses(&mut self, source: usize, to: &mut impl Packed, counters: &mut KafkaCounters) {
@@ -320,7 +395,7 @@ impl Packer {
         to: &mut impl Packed,
         counters: &mut KafkaCounters,
     ) {
-        let geometry = self.rules.geometry;
+        let (geometry, frame) = (self.rules.geometry, self.frame_number());
         let pixels = &batch.pixel_ids()[events.clone()];
         let without = pixels.iter().filter(|&&pixel| !geometry.is_valid(pixel)).count();
         counters.events_without_pixel += without as u64;
@@ -328,7 +403,7 @@ impl Packer {
         while from < events.end {
             let open = &mut self.open[source];
             if !open.has_pulse {
-                open.begin_pulse(start, self.now);
+                open.begin_pulse(start, frame, self.now);
             }
             let columns = &mut open.columns;
             columns.arrival_ns = columns.arrival_ns.or(batch.arrival_ns());
@@ -369,9 +444,10 @@ impl Open {
         !self.columns.reference_times.is_empty()
     }
 
-    fn begin_pulse(&mut self, start: i64, now: Duration) {
+    fn begin_pulse(&mut self, start: i64, frame: Option<u64>, now: Duration) {
         if !self.has_content() {
             self.since = now;
+            self.columns.frame = frame;
         }
         self.columns.reference_times.push(start);
         // At most as many as a message may have, far below 2^31.

@@ -3,7 +3,7 @@
 use super::about_run::AboutTopics;
 use super::about_settings::{MonitorSchemas, RawPackets};
 use super::maker::{EventSchema, MessageKey, MessageRules, MessageTime};
-use super::packer::{MessageLimits, Packer, PackingRules, Vetoed};
+use super::packer::{Announced, MessageLimits, Packer, PackingRules, Vetoed};
 use super::sources::Sources;
 use crate::client::{Brokers, ClientSettings, OptionValue};
 use evforge_core::event::PixelId;
@@ -35,14 +35,16 @@ pub enum VetoedEvents {
     Ignore,
 }
 
-/// Whether each pulse is announced.
+/// Which pulses are announced by a pu00 before their events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FrameMetadata {
-    /// No.
+    /// Those of which the readout says more than their time, as that of ISIS does.
     #[default]
+    Auto,
+    /// None.
     None,
-    /// By a pu00 before its events.
+    /// All.
     Pu00,
 }
 
@@ -98,10 +100,8 @@ pub(super) struct KafkaTable {
     split: Split,
     #[serde(default)]
     banks: BTreeMap<String, [PixelId; 2]>,
-    #[serde(default)]
-    pub(super) key: MessageKey,
-    #[serde(default)]
-    pub(super) message_time: MessageTime,
+    pub(super) key: Option<MessageKey>,
+    pub(super) message_time: Option<MessageTime>,
     #[serde(default = "default_events")]
     message_events: usize,
     #[serde(default = "one")]
@@ -124,6 +124,7 @@ pub(super) struct KafkaTable {
     ledger_topic: Option<String>,
     monitors: Option<MonitorSchemas>,
     monitor_topic: Option<String>,
+    veto_topic: Option<String>,
     status: Option<bool>,
     status_topic: Option<String>,
     values: Option<bool>,
@@ -300,6 +301,7 @@ impl KafkaSettings {
             ledger: table.ledger.unwrap_or(true).then(|| named(&table.ledger_topic, "_ledger")).flatten(),
             monitors: (!context.ledger.beam_monitors.is_empty() && self.monitors() != MonitorSchemas::None)
                 .then(monitors),
+            vetoes: table.veto_topic.clone(),
             status: table.status.unwrap_or(true).then(|| named(&table.status_topic, "_status")).flatten(),
             values: table.values.unwrap_or(true).then(|| named(&table.values_topic, "_values")).flatten(),
             samples: table.packets.and_then(|_| named(&table.packets_topic, "_samples")),
@@ -346,7 +348,11 @@ impl KafkaSettings {
                 VetoedEvents::Ignore => Vetoed::Unmarked,
             },
             empty_pulses: table.empty_pulses,
-            announces_pulses: table.frame_metadata == FrameMetadata::Pu00,
+            announced: match table.frame_metadata {
+                FrameMetadata::Auto => Announced::Frames,
+                FrameMetadata::None => Announced::Never,
+                FrameMetadata::Pu00 => Announced::Always,
+            },
         }
     }
 

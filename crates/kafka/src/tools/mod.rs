@@ -22,5 +22,6 @@ pub mod survey;
 pub mod test_image;
 
 pub use reader::{Begin, Next, TopicReader, Until};
+pub(crate) use reader::{PartitionPlace, places};
 pub use record::Record;
 pub use sender::{Delivery, Outgoing, Sender};

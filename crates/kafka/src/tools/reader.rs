@@ -12,9 +12,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// What a reader is set to, unless the settings say otherwise. It joins no group and commits nothing: who looks on changes nothing.
-const READING: [(&str, &str); 8] = [
-    // librdkafka asks for a name even where it is not used.
-    ("group.id", "evforge-look"),
+const READING: [(&str, &str); 7] = [
     ("enable.auto.commit", "false"),
     ("enable.partition.eof", "true"),
     ("allow.auto.create.topics", "false"),
@@ -24,6 +22,8 @@ const READING: [(&str, &str); 8] = [
     ("queued.max.messages.kbytes", "16384"),
     ("fetch.message.max.bytes", "4194304"),
 ];
+/// librdkafka asks for the name of a group even where none is used.
+const NO_GROUP: &str = "evforge-look";
 /// How long the order of partitions is waited for while one of them does not answer.
 const PATIENCE: Duration = Duration::from_secs(1);
 /// How long brokers may take to say what there is.
@@ -75,6 +75,8 @@ struct Partition {
     head: Option<OwnedMessage>,
     /// True once all that was there has been read: the order of the others does not wait for it.
     has_caught_up: bool,
+    /// Nothing is there that has not been read.
+    is_at_end: bool,
     /// The first number that is not read any more.
     end: Option<i64>,
     /// The number behind that of the newest message that was read, or where reading begins.
@@ -107,6 +109,23 @@ impl TopicReader {
         begin: Begin,
         until: Until,
     ) -> Result<Self, ClientError> {
+        Self::open_with(settings, topic, NO_GROUP, until, |consumer, numbers| {
+            places(consumer, topic, numbers, begin)
+        })
+    }
+
+    /// Opens a topic at places of its partitions that are found out with the client, which belongs to a group: number, lowest and
+    /// highest offset, and the first that is read.
+    ///
+    /// # Errors
+    /// As [`TopicReader::open`].
+    pub(crate) fn open_with(
+        settings: &ClientSettings,
+        topic: &str,
+        group: &str,
+        until: Until,
+        places: impl FnOnce(&BaseConsumer<Witness>, &[i32]) -> Result<Vec<PartitionPlace>, ClientError>,
+    ) -> Result<Self, ClientError> {
         let checked = check(settings, &[topic], WITHIN)?;
         let numbers: Vec<i32> = checked
             .topics
@@ -119,57 +138,41 @@ impl TopicReader {
                 format!("there is no topic `{topic}` yet: the brokers make it with its first message"),
             ));
         }
+        let mut reading = READING.to_vec();
+        reading.push(("group.id", group));
         let consumer: BaseConsumer<Witness> = settings
-            .config(&READING)?
+            .config(&reading)?
             .create_with_context(Witness::default())
             .map_err(|error| ClientError::settings(explain_error(&error).sentence()))?;
         let consumer = Arc::new(consumer);
-        let times = match begin {
-            Begin::Since(ms) => Some(offsets_at(&consumer, topic, &numbers, ms)?),
-            _ => None,
-        };
-        let mut places = Vec::new();
+        let places = places(&consumer, &numbers)?;
         let mut assignment = TopicPartitionList::new();
-        for number in numbers {
-            let (low, high) = ends(&consumer, topic, number)?;
-            let first = match begin {
-                Begin::Oldest => low,
-                Begin::Newest => high,
-                Begin::Last(count) => high.saturating_sub(i64::try_from(count).unwrap_or(i64::MAX)).max(low),
-                Begin::Offset(offset) if offset < low || offset > high => {
-                    return Err(ClientError::new(
-                        Cause::Other,
-                        format!(
-                            "partition {number} of {topic} has no message {offset}: it keeps {low} to {}",
-                            high - 1
-                        ),
-                    ));
-                }
-                Begin::Offset(offset) => offset,
-                Begin::Since(_) => times
-                    .as_ref()
-                    .and_then(|times| times.find_partition(topic, number))
-                    .and_then(|found| match found.offset() {
-                        Offset::Offset(offset) => Some(offset),
-                        _ => None,
-                    })
-                    .unwrap_or(high),
-            };
+        for PartitionPlace { number, first, .. } in &places {
             assignment
-                .add_partition_offset(topic, number, Offset::Offset(first))
+                .add_partition_offset(topic, *number, Offset::Offset(*first))
                 .map_err(|error| failed(topic, &error))?;
-            places.push((number, low, high, first));
         }
         consumer.assign(&assignment).map_err(|error| failed(topic, &error))?;
         let mut partitions = Vec::new();
-        for (number, low, high, first) in places {
+        for PartitionPlace { number, low, high, first } in places {
             let queue = consumer.split_partition_queue(topic, number).ok_or_else(|| {
                 ClientError::new(Cause::Other, format!("partition {number} of {topic} has no queue"))
             })?;
             let end = (until == Until::Present).then_some(high);
             let has_caught_up = first >= high;
             let position = first;
-            partitions.push(Partition { number, low, high, queue, head: None, has_caught_up, end, position });
+            let is_at_end = has_caught_up;
+            partitions.push(Partition {
+                number,
+                low,
+                high,
+                queue,
+                head: None,
+                has_caught_up,
+                is_at_end,
+                end,
+                position,
+            });
         }
         Ok(Self { topic: topic.to_owned(), consumer, partitions, waiting_since: None })
     }
@@ -191,6 +194,18 @@ impl TopicReader {
     /// Number, lowest and highest offset of each partition when reading began; the highest is that of the next message.
     pub fn offsets(&self) -> impl Iterator<Item = (i32, i64, i64)> + '_ {
         self.partitions.iter().map(|partition| (partition.number, partition.low, partition.high))
+    }
+
+    /// The number of each partition, and whether nothing is there that has not been read, as far as the brokers have said.
+    pub(crate) fn at_end(&self) -> impl Iterator<Item = (i32, bool)> + '_ {
+        self.partitions
+            .iter()
+            .map(|partition| (partition.number, partition.is_at_end && partition.head.is_none()))
+    }
+
+    /// The client, to commit what was read.
+    pub(crate) fn consumer(&self) -> &BaseConsumer<Witness> {
+        &self.consumer
     }
 
     /// True once all that was there when reading began has been read.
@@ -265,11 +280,12 @@ impl Partition {
                 Some(end) if message.offset() >= end => self.has_caught_up = true,
                 _ => {
                     self.has_caught_up |= self.end.is_none() && message.offset() + 1 >= self.high;
+                    self.is_at_end = false;
                     self.position = message.offset() + 1;
                     self.head = Some(message.detach());
                 }
             },
-            Some(Err(KafkaError::PartitionEOF(_))) => self.has_caught_up = true,
+            Some(Err(KafkaError::PartitionEOF(_))) => (self.has_caught_up, self.is_at_end) = (true, true),
             Some(Err(error)) if cause(&error).is_final() => {
                 return Err(failed(&format!("partition {}", self.number), &error));
             }
@@ -277,6 +293,59 @@ impl Partition {
         }
         Ok(())
     }
+}
+
+/// Where a partition begins and ends, and where it is begun.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PartitionPlace {
+    pub(crate) number: i32,
+    pub(crate) low: i64,
+    pub(crate) high: i64,
+    pub(crate) first: i64,
+}
+
+/// Where partitions of a topic are begun.
+///
+/// # Errors
+/// If the brokers do not say where they begin and end, or have nothing at this place.
+pub(crate) fn places(
+    consumer: &BaseConsumer<Witness>,
+    topic: &str,
+    numbers: &[i32],
+    begin: Begin,
+) -> Result<Vec<PartitionPlace>, ClientError> {
+    let times = match begin {
+        Begin::Since(ms) => Some(offsets_at(consumer, topic, numbers, ms)?),
+        _ => None,
+    };
+    let place = |&number: &i32| {
+        let (low, high) = ends(consumer, topic, number)?;
+        let first = match begin {
+            Begin::Oldest => low,
+            Begin::Newest => high,
+            Begin::Last(count) => high.saturating_sub(i64::try_from(count).unwrap_or(i64::MAX)).max(low),
+            Begin::Offset(offset) if offset < low || offset > high => {
+                return Err(ClientError::new(
+                    Cause::Other,
+                    format!(
+                        "partition {number} of {topic} has no message {offset}: it keeps {low} to {}",
+                        high - 1
+                    ),
+                ));
+            }
+            Begin::Offset(offset) => offset,
+            Begin::Since(_) => times
+                .as_ref()
+                .and_then(|times| times.find_partition(topic, number))
+                .and_then(|found| match found.offset() {
+                    Offset::Offset(offset) => Some(offset),
+                    _ => None,
+                })
+                .unwrap_or(high),
+        };
+        Ok(PartitionPlace { number, low, high, first })
+    };
+    numbers.iter().map(place).collect()
 }
 
 fn record(message: OwnedMessage) -> Record {

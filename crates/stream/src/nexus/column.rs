@@ -17,6 +17,8 @@ pub(crate) struct Column<T> {
     pub(super) written: usize,
     /// Values that are not in the file yet.
     pub(crate) pending: Vec<T>,
+    /// What the last value in the file is to be instead.
+    changed: Option<T>,
 }
 
 impl<T: H5Type> Column<T> {
@@ -46,7 +48,14 @@ impl<T: H5Type> Column<T> {
             .chunk(chunk)
             .shape(0..)
             .create(name)?;
-        Ok(Self { dataset, chunk, is_compressed: !filters.is_empty(), written: 0, pending: Vec::new() })
+        Ok(Self {
+            dataset,
+            chunk,
+            is_compressed: !filters.is_empty(),
+            written: 0,
+            pending: Vec::new(),
+            changed: None,
+        })
     }
 
     /// The dataset, to give it attributes.
@@ -57,6 +66,16 @@ impl<T: H5Type> Column<T> {
     /// Number of values in the file and waiting.
     pub(crate) fn len(&self) -> usize {
         self.written + self.pending.len()
+    }
+
+    /// Makes the last value, in the file or waiting, another one. Only of arrays that are not compressed: their chunks stay
+    /// where they are, so that this takes no room.
+    pub(crate) fn change_last(&mut self, value: T) {
+        match self.pending.last_mut() {
+            Some(last) => *last = value,
+            None if self.written > 0 => self.changed = Some(value),
+            None => {}
+        }
     }
 
     /// Bytes by which the file grows at most when what is waiting, and `more` values, are appended.
@@ -84,6 +103,11 @@ impl<T: H5Type> Column<T> {
     /// # Errors
     /// If HDF5 refuses; what is waiting then stays where it is.
     pub(crate) fn flush(&mut self) -> Result<bool> {
+        if let Some(value) = &self.changed {
+            self.dataset.write_slice(std::slice::from_ref(value), self.written - 1..self.written)?;
+            self.dataset.flush()?;
+            self.changed = None;
+        }
         if self.pending.is_empty() {
             return Ok(false);
         }

@@ -5,10 +5,12 @@
 
 use std::path::{Path, PathBuf};
 
+use evforge_core::frame::{Frame, FrameVeto};
 use hdf5_metno::File;
 
 use super::error::NexusError;
 use super::event_arrays::{EventArrays, whole_numbers};
+use super::frame_arrays::FrameArrays;
 use super::groups::{self, EVENT_DATA};
 
 /// Pulses that are read at once.
@@ -23,6 +25,8 @@ pub struct ReadPulse {
     pub source: String,
     /// The pulse, in nanoseconds since 1970.
     pub time_ns: i64,
+    /// What the readout says of it, where the file has frames.
+    pub frame: Option<Frame>,
     /// Nanoseconds since the pulse.
     pub times: Vec<i32>,
     /// Pixels.
@@ -41,10 +45,13 @@ pub struct EventReader {
 struct EventsOfGroup {
     source: String,
     arrays: EventArrays,
+    /// What is said of its pulses, where there is something for each of them.
+    frames: Option<FrameArrays>,
     pulses: usize,
     events: usize,
     /// Times and first events of the pulses that were read, the first of them, and the pulse that is next.
     block: Vec<(i64, i64)>,
+    block_frames: Vec<Frame>,
     block_begin: usize,
     next_pulse: usize,
     /// Events of that pulse that were handed out.
@@ -63,7 +70,7 @@ impl EventReader {
         let file = File::open(path).map_err(|error| failed("open the HDF5 content", error.to_string()))?;
         let groups = groups::find(&file, &[EVENT_DATA])
             .into_iter()
-            .map(|found| EventsOfGroup::open(EventArrays::open(&found.group)?, found.owner()))
+            .map(|found| EventsOfGroup::open(&file, EventArrays::open(&found.group)?, found.owner()))
             .collect::<hdf5_metno::Result<Vec<_>>>()
             .map_err(|error| failed("read the groups of events (NXevent_data)", error.to_string()))?;
         if groups.is_empty() {
@@ -75,6 +82,11 @@ impl EventReader {
     /// The detectors and monitors with events, with how many pulses and events each has.
     pub fn sources(&self) -> impl Iterator<Item = (&str, usize, usize)> {
         self.groups.iter().map(|group| (group.source.as_str(), group.pulses, group.events))
+    }
+
+    /// The vetoes that frames can have, as far as they have names, where the file has frames.
+    pub fn frame_vetoes(&self) -> Option<Vec<FrameVeto>> {
+        self.groups.iter().find_map(|group| Some(group.frames.as_ref()?.names()))
     }
 
     /// The next pulse; one with many events in several pieces of the same time. False at the end.
@@ -116,7 +128,7 @@ impl EventReader {
 }
 
 impl EventsOfGroup {
-    fn open(arrays: EventArrays, source: String) -> hdf5_metno::Result<Self> {
+    fn open(file: &File, arrays: EventArrays, source: String) -> hdf5_metno::Result<Self> {
         let [ids, offsets, zeros, indices] = arrays.lengths();
         if ids != offsets || zeros != indices {
             return Err(format!(
@@ -126,12 +138,15 @@ impl EventsOfGroup {
             )
             .into());
         }
+        let frames = FrameArrays::of_entry(file, &arrays.path).filter(|frames| frames.len() == zeros);
         Ok(Self {
             source,
             arrays,
+            frames,
             pulses: zeros,
             events: ids,
             block: Vec::new(),
+            block_frames: Vec::new(),
             block_begin: 0,
             next_pulse: 0,
             taken: 0,
@@ -150,16 +165,26 @@ impl EventsOfGroup {
     fn pulse(&mut self, number: usize) -> hdf5_metno::Result<(i64, i64)> {
         let is_read = (self.block_begin..self.block_begin + self.block.len()).contains(&number);
         if !is_read {
-            self.block = self.arrays.pulses(number..(number + PULSES).min(self.pulses))?;
+            let range = number..(number + PULSES).min(self.pulses);
+            self.block = self.arrays.pulses(range.clone())?;
+            let frames = self.frames.as_ref().map(|frames| frames.read(range)).transpose()?;
+            self.block_frames = frames.unwrap_or_default();
             self.block_begin = number;
         }
         let found = self.block.get(number - self.block_begin).copied();
         found.ok_or_else(|| "event_time_zero ends early".into())
     }
 
+    /// What is said of a pulse of the block that was read.
+    fn block_frame(&self, number: usize) -> Option<Frame> {
+        self.block_frames.get(number.checked_sub(self.block_begin)?).copied()
+    }
+
     /// Hands out the next piece of the next pulse.
     fn take(&mut self, into: &mut ReadPulse) -> hdf5_metno::Result<()> {
         let first = self.pulse(self.next_pulse)?.1;
+        // Before the block is another one.
+        let frame = self.block_frame(self.next_pulse);
         let end = match self.next_pulse + 1 {
             next if next < self.pulses => self.pulse(next)?.1,
             _ => i64::try_from(self.events).unwrap_or(i64::MAX),
@@ -177,6 +202,7 @@ impl EventsOfGroup {
         let begin = first + self.taken;
         let piece = begin..(begin + EVENTS).min(end);
         into.source.clone_from(&self.source);
+        into.frame = frame;
         into.times = narrow(
             whole_numbers(&self.arrays.event_time_offset, piece.clone(), self.arrays.offset_unit)?,
             "event_time_offset",

@@ -15,6 +15,7 @@ use super::detector_groups::{
     DetectorGroup, bytes_of_detectors, create_detectors, detector_names, number_of_detectors,
 };
 use super::event_group::{EventGroups, EventPlace};
+use super::frame_log::{self, FrameLog};
 use super::live_table::LiveTable;
 use super::moment::{self, ISO_8601_ROOM};
 use super::monitor_group::{MonitorGroup, create_monitor, events_name, has_events};
@@ -53,6 +54,8 @@ pub(crate) const STATE_ROOM: usize = 256;
 #[derive(Debug)]
 pub(crate) struct Layout {
     pub(crate) events: EventGroups,
+    /// Only where the readout tells frames.
+    pub(crate) frames: Option<FrameLog>,
     pub(crate) monitors: Vec<MonitorGroup>,
     /// Events of each group and pulse records of the last commit.
     pub(crate) committed: Dataset,
@@ -125,6 +128,7 @@ impl Layout {
         let paths: Vec<String> =
             places.iter().map(|place| format!("{}/{}", place.parent.name(), place.name)).collect();
         let events = EventGroups::create(places, options, workers)?;
+        let frames = options.frames.as_ref().map(|vetoes| FrameLog::create(&entry, vetoes)).transpose()?;
         let recording = class(&entry, "recording", "NXcollection")?;
         let state = create_text(&recording, "state", STATE_WRITING, STATE_ROOM)?;
         // The version once more, as text of fixed length: reading an attribute of variable length from a damaged
@@ -147,6 +151,7 @@ impl Layout {
         let live = LiveTable::create(&class(&entry, "live_time", "NXcollection")?)?;
         Ok(Self {
             events,
+            frames,
             monitors,
             committed,
             state,
@@ -162,7 +167,8 @@ impl Layout {
 
     /// Bytes by which the file grows at most when everything that waits is brought to it.
     pub(crate) fn growth(&self) -> u64 {
-        BETWEEN + self.events.growth() + self.ledger.growth() + self.live.growth()
+        let frames = self.frames.as_ref().map_or(0, FrameLog::growth);
+        BETWEEN + self.events.growth() + frames + self.ledger.growth() + self.live.growth()
     }
 }
 
@@ -300,6 +306,7 @@ pub(crate) fn length_at_the_beginning(options: &NexusOptions) -> u64 {
         + detector
         + (texts.iter().sum::<usize>() + identity + vetoes + 2 * helps + options.report_space) as u64
         + monitors
+        + frame_log::length_at_the_beginning(options)
         // An NXlog is a group and an array.
         + series * 2 * OBJECT
 }

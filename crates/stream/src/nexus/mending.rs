@@ -4,6 +4,7 @@ use std::path::Path;
 
 use hdf5_metno::{Dataset, File, Group, Result as Hdf5Result};
 
+use super::frame_log::RowsToMend;
 use super::layout::{EVENT_GROUPS, RECORDING, STATE_ROOM, TOTAL_PULSES};
 use super::moment;
 use super::recovered::{Recovered, Wish};
@@ -29,6 +30,11 @@ pub(super) fn committed_data_lies_within(file: &File, length: u64) -> bool {
                     return Ok(false);
                 }
             }
+        }
+        if let Some(frames) = RowsToMend::find(file)?
+            && frames.arrays().iter().any(|array| !chunks_lie_within(array, pulse_count, length))
+        {
+            return Ok(false);
         }
         let below_instrument = file.group("/entry/instrument")?.groups()?;
         for group in file.group("/entry")?.groups()?.into_iter().chain(below_instrument) {
@@ -158,7 +164,11 @@ pub(super) fn mend(path: &Path, file: &File, wish: &Wish<'_>) -> Hdf5Result<Reco
         all.push(EventGroup::examine(group, events, pulses_committed)?);
     }
     // All groups have the same pulses.
-    let pulses = all.iter().map(|group| group.starts.len()).min().unwrap_or(0);
+    let mut pulses = all.iter().map(|group| group.starts.len()).min().unwrap_or(0);
+    // And each has a row, where there are frames.
+    let frames = RowsToMend::find(file)?;
+    pulses = frames.iter().fold(pulses, |pulses, frames| pulses.min(frames.rows()));
+    let frame_totals = frames.as_ref().map(|frames| frames.totals_of(pulses)).transpose()?;
     let cues = all.iter().map(|group| group.cues).min().unwrap_or(0);
     let mut whole: Option<(u64, u64)> = None;
     for group in &all {
@@ -174,6 +184,10 @@ pub(super) fn mend(path: &Path, file: &File, wish: &Wish<'_>) -> Hdf5Result<Reco
     // All that is needed has been read: what is damaged beyond repair has failed before anything is changed.
     for group in &all {
         group.cut(pulses, cues)?;
+    }
+    if let (Some(frames), Some(totals)) = (&frames, &frame_totals) {
+        cut(&frames.arrays().iter().collect::<Vec<_>>(), pulses)?;
+        frames.write_totals(totals)?;
     }
     mend_series(&file.group("/entry")?)?;
     mend_live_time(&file.group("/entry/live_time")?)?;

@@ -23,6 +23,17 @@
 //!   ├ experiment_description        text                                        }
 //!   ├ user                          NXuser      name                            }
 //!   ├ total_pulses                  u64         pulses up to the last commit, where the readout tells them
+//!   ├ raw_frames, good_frames       u64         of framelog up to the last commit; good: without a veto that counts
+//!   ├ proton_charge                 f64 uAh     of the good frames
+//!   ├ proton_charge_raw             f64 uAh     of all frames
+//!   ├ framelog                      NXcollection  only where the readout tells frames; see below
+//!   │ ├ period_log                  NXlog {value i32 [pulse], time}   the period from 1; 0 where nobody has said it
+//!   │ ├ proton_charge               NXlog {value f64 uAh [pulse], time}   NaN where nobody has said it
+//!   │ ├ veto_log                    NXlog {value i64 [pulse], time}   vetoes that were present, a bit for each; attributes bits,
+//!   │ │                                       names, counts: of the vetoes that have a name
+//!   │ ├ is_good                     NXlog {value i32 [pulse], time}   1 if no veto is present that counts, else 0
+//!   │ └ frame_state                 NXlog {value i32 [pulse], time}   0, 1, 2, 3: the place in the attribute states (unknown,
+//!   │                                         complete, incomplete, late)
 //!   ├ sample                        NXsample    name (may be empty); the origin of the coordinates
 //!   ├ instrument                    NXinstrument
 //!   │ ├ name                        text
@@ -95,7 +106,13 @@
 //! further ones may be added; what is in it keeps its meaning as long as `definition/@version` is "2". In version 1 what was not known of packets was -1 (`packets_sent`) or 0, and `live_time`
 //! was written at the end; such files are repaired as before.
 //!
-//! There is no `proton_charge`: no readout that is read here tells it, and a field of zeros would be believed.
+//! There is no `proton_charge` where the readout does not tell it: a field of zeros would be believed.
+//!
+//! # Frames
+//! `framelog` has a row for each record of a pulse, in the same order, and one array of times (i64 ns since 1970, attribute start) for all of
+//! its logs. Names are those of ISIS's files where these have one (`period_log`, `raw_frames`, `good_frames`, `proton_charge`,
+//! `proton_charge_raw`, periods from 1). Rows come to the file before the pulses that they belong to. What becomes known of a pulse
+//! while it goes on changes its row, also one that is in the file already; [`recover`] sums up the rows that it keeps.
 //!
 //! # Live time
 //! The rows of a source follow one another without gaps and overlaps, and are never changed. They are added while the run goes on, about
@@ -203,6 +220,8 @@ mod event_column;
 mod event_group;
 mod event_reader;
 mod follow;
+mod frame_arrays;
+mod frame_log;
 mod groups;
 mod kept;
 mod layout;

@@ -6,10 +6,12 @@ use std::sync::Arc;
 use std::time::Duration;
 use std::{fs, io};
 
+use evforge_core::frame::FrameTotals;
 use hdf5_metno::File;
 use hdf5_metno::file::LibraryVersion;
 
 use super::error::NexusError;
+use super::frame_log::FrameLog;
 use super::layout::{Beginning, Layout, length_at_the_beginning};
 use super::lock::identity;
 use super::options::{Compression, DiskSync, NexusOptions};
@@ -53,6 +55,8 @@ pub(crate) struct Committed {
     pub(crate) pulses: u64,
     /// Events of each group, then the pulse records, as the file says it.
     pub(crate) counts: Vec<u64>,
+    /// Of all frames; none where the readout tells none.
+    pub(crate) frames: Option<FrameTotals>,
 }
 
 impl OpenFile {
@@ -159,6 +163,10 @@ impl OpenFile {
     /// records that point at them. There is room for it.
     pub(crate) fn write(&mut self, to: &mut Committed) -> hdf5_metno::Result<()> {
         let layout = &mut self.layout;
+        if let Some(frames) = &mut layout.frames {
+            // Whoever sees a pulse record finds its row.
+            frames.flush()?;
+        }
         layout.events.flush()?;
         layout.ledger.flush()?;
         layout.live.flush()?;
@@ -166,6 +174,7 @@ impl OpenFile {
             monitor.flush()?;
         }
         to.counts = layout.events.event_counts().chain([to.pulses]).collect();
+        to.frames = layout.frames.as_ref().map(FrameLog::totals);
         self.file.flush()
     }
 
@@ -212,6 +221,11 @@ impl OpenFile {
             }
             layout.committed.write_raw(&to.counts)?;
             layout.committed.flush()?;
+        }
+        if let (Some(frames), Some(totals)) = (&layout.frames, &to.frames)
+            && to.frames != from.frames
+        {
+            frames.write_totals(totals)?;
         }
         self.file.flush()
     }

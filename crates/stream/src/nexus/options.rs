@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use evforge_core::beam_monitor::{BeamMonitorData, BeamMonitorPlan};
 use evforge_core::counter::{CounterInfo, CounterSnapshot};
+use evforge_core::frame::FrameVeto;
 use evforge_core::geometry::LogicalGeometry;
 use evforge_core::placement::Placement;
 use evforge_core::run_identity::RunIdentity;
@@ -104,6 +105,9 @@ pub struct NexusOptions {
     pub beam_monitors: Vec<BeamMonitorPlan>,
     /// Names of the vetoes, in the order of the bits of an event's mark. With any, the file has `event_veto`.
     pub vetoes: Vec<String>,
+    /// The vetoes that frames can have, in the order of their bits, if the readout tells frames: the file then has `framelog`. It has
+    /// in any case if the first batch has frames.
+    pub frames: Option<Vec<FrameVeto>>,
     /// The configuration of the run as text (TOML), to be stored with the data. May be empty.
     pub configuration: String,
     /// The counters of the detector: each gets a time series in the file. Only those known when the file is
@@ -142,6 +146,7 @@ impl NexusOptions {
             pulse_origin: PulseOrigin::default(),
             beam_monitors: Vec::new(),
             vetoes: Vec::new(),
+            frames: None,
             configuration: String::new(),
             counters: Vec::new(),
             outputs: Vec::new(),
@@ -217,6 +222,12 @@ impl NexusOptions {
                     "the {name} contains a zero byte, at which the text in the file would end"
                 ));
             }
+        }
+        let mut names = self.frames.iter().flatten().map(|veto| &veto.name);
+        if let Some(name) = names.find(|name| name.contains('\0')) {
+            return complain(format!(
+                "the name of the veto {name:?} contains a zero byte: give it another name"
+            ));
         }
         self.run.check().map_err(|error| NexusError::Option(error.within("run").to_string()))?;
         self.check_beam_monitors()?;
@@ -307,7 +318,7 @@ impl NexusOptions {
 }
 
 /// What the entry of a file contains besides beam monitors.
-const ENTRY_MEMBERS: [&str; 18] = [
+const ENTRY_MEMBERS: [&str; 23] = [
     "definition",
     "title",
     "run_number",
@@ -326,4 +337,9 @@ const ENTRY_MEMBERS: [&str; 18] = [
     "recording",
     "live_time",
     "outputs",
+    "framelog",
+    "raw_frames",
+    "good_frames",
+    "proton_charge",
+    "proton_charge_raw",
 ];

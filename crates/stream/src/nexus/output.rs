@@ -19,7 +19,7 @@ use super::recovered::Recovered;
 use super::reservation::Reservation;
 use super::run_files::{RunFiles, last};
 use super::writer::NexusWriter;
-use super::{event_group, live_table, series};
+use super::{event_group, frame_log, live_table, series};
 use crate::storage::space::{DiskSpace, FileSystemSpace};
 
 /// How long a commit waits for the disk before it goes on with other things.
@@ -216,6 +216,7 @@ pub(crate) fn memory_of(options: &NexusOptions) -> usize {
     let [events, pulses] = [KeptBatches::MOST_EVENTS, KeptBatches::MOST_PULSES].map(|most| 2 * most as usize);
     KeptBatches::memory_bound()
         + event_group::memory_bound(options, events, pulses)
+        + frame_log::memory_bound(options, pulses)
         + series::memory_bound(options)
         + live_table::memory_bound()
         + options.report_space

@@ -9,6 +9,7 @@ use evforge_core::pulsed::{Pulse, PulseOrigin, PulsedBatch};
 
 use super::counters::NexusCounters;
 use super::event_group::EventGroups;
+use super::frame_log::FrameLog;
 
 /// First pulse and last pulse or event, in nanoseconds since the Unix epoch.
 #[derive(Clone, Copy, Debug)]
@@ -43,12 +44,18 @@ impl Records {
         batch: &PulsedBatch,
         geometry: LogicalGeometry,
         events: &mut EventGroups,
+        mut frames: Option<&mut FrameLog>,
         counters: &mut NexusCounters,
     ) {
         counters.events_taken += batch.len() as u64;
         let (pixels, offsets) = (batch.pixel_ids(), batch.offsets_ns());
-        for (pulse, range) in batch.by_pulse() {
-            let start = self.begin(pulse, events, counters);
+        for (number, (pulse, range)) in batch.by_pulse().enumerate() {
+            let (start, is_new) = self.begin(pulse, events, counters);
+            if let (Some(frames), Some(start)) = (&mut frames, start) {
+                // Of a pulse of the train, or one before the first frame, nothing is known.
+                let frame = batch.frame(number).copied().unwrap_or_default();
+                if is_new { frames.begin(start, &frame) } else { frames.go_on(&frame) }
+            }
             let (pixels, offsets) = (&pixels[range.clone()], &offsets[range.clone()]);
             // Without vetoes there are no marks, and none is needed.
             let marks = batch.marks().get(range).unwrap_or_default();
@@ -70,23 +77,23 @@ impl Records {
     }
 
     /// Begins the record of a pulse, unless it is the one that was begun last and goes on. When it began in nanoseconds
-    /// since the Unix epoch; none if that cannot be expressed, so that it has no record.
+    /// since the Unix epoch, none if that cannot be expressed, so that it has no record; and whether the record is a new one.
     fn begin(
         &mut self,
         pulse: &Pulse,
         events: &mut EventGroups,
         counters: &mut NexusCounters,
-    ) -> Option<u64> {
+    ) -> (Option<u64>, bool) {
         let is_told = pulse.origin == PulseOrigin::Readout;
         let Some(start) = pulse.unix_ns else {
             let goes_on = self.undated.is_some_and(|undated| undated.is_same(pulse));
             counters.pulses_outside_epoch += u64::from(is_told && !goes_on);
             self.undated = Some(*pulse);
-            return None;
+            return (None, false);
         };
         self.undated = None;
         if self.open.is_some_and(|open| open.pulse.is_same(pulse)) {
-            return Some(start);
+            return (Some(start), false);
         }
         self.close(counters);
         events.begin_record(start);
@@ -95,7 +102,7 @@ impl Records {
         self.open = Some(OpenRecord { pulse: *pulse, events_before: counters.events, is_closed: false });
         let extent = self.extent.get_or_insert(Extent { start, end: start });
         *extent = Extent { start: extent.start.min(start), end: extent.end.max(start) };
-        Some(start)
+        (Some(start), true)
     }
 
     /// The record that was begun last has ended: now it is known whether it has events.

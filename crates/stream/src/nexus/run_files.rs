@@ -100,7 +100,7 @@ impl RunFiles {
 
     /// Begins the current file for a batch, if it is not there yet.
     pub(super) fn begin_for(&mut self, batch: &PulsedBatch) -> Result<(), OutputError> {
-        if self.writer.is_some() { Ok(()) } else { self.begin(batch.calendar(), origin(batch)) }
+        if self.writer.is_some() { Ok(()) } else { self.begin(batch.calendar(), Some(batch)) }
     }
 
     /// Brings back a damaged file and begins the next one, or begins the first if something is waiting for it.
@@ -129,17 +129,17 @@ impl RunFiles {
         if self.writer.is_none()
             && let Some(first) = self.kept.batches().first().cloned()
         {
-            self.begin(first.calendar(), origin(&first))?;
+            self.begin(first.calendar(), Some(&first))?;
             self.take_again()?;
         }
         Ok(())
     }
 
-    /// Makes the current file.
+    /// Makes the current file, which has what the `first` batch shows that the readout tells.
     pub(super) fn begin(
         &mut self,
         calendar: Calendar,
-        pulses: Option<PulseOrigin>,
+        first: Option<&PulsedBatch>,
     ) -> Result<(), OutputError> {
         let mut options = self.options.clone();
         let mut names = self.names.iter().rev().map(|name| name.path().to_owned());
@@ -148,7 +148,10 @@ impl RunFiles {
             // The number is settled.
             options.existing = ExistingFile::Refuse;
         }
-        options.pulse_origin = pulses.unwrap_or(options.pulse_origin);
+        options.pulse_origin = first.and_then(origin).unwrap_or(options.pulse_origin);
+        if first.is_some_and(|batch| !batch.frames().is_empty()) {
+            options.frames.get_or_insert_default();
+        }
         let continues = names.next().as_deref().map(file_name);
         let (clock, space) = (Arc::clone(&self.clock), Arc::clone(&self.space));
         let path = options.path.clone();

@@ -76,6 +76,7 @@ impl NexusSettings {
             },
             placement: context.placement.clone(),
             vetoes: context.vetoes.clone(),
+            frames: context.ledger.frames.as_ref().map(|frames| frames.vetoes.clone()),
             configuration: context.configuration.clone(),
             flush_interval: self.flush_interval.map_or(options.flush_interval, quantity::TimeSpan::to_std),
             sync: self.sync,

@@ -11,7 +11,7 @@ use evforge_core::time::Clock;
 
 use super::counters::NexusCounters;
 use super::error::{NexusError, saying};
-use super::layout::Beginning;
+use super::layout::{Beginning, Layout};
 use super::open_file::{Committed, OpenFile, PATIENCE};
 use super::options::NexusOptions;
 use super::records::{Extent, Records};
@@ -138,7 +138,8 @@ impl NexusWriter {
         let Some(OpenFile { layout, .. }) = &mut self.open else {
             return Err(self.stopped());
         };
-        self.records.take(batch, self.geometry, &mut layout.events, &mut self.counters);
+        let Layout { events, frames, .. } = layout;
+        self.records.take(batch, self.geometry, events, frames.as_mut(), &mut self.counters);
         layout.events.seal();
         Ok(())
     }
@@ -191,8 +192,8 @@ impl NexusWriter {
         };
         open.reserve(&self.path, &*self.space, is_last)?;
         self.last_commit = self.clock.elapsed();
-        let mut target =
-            Committed { events: self.counters.events, pulses: self.counters.pulses, counts: Vec::new() };
+        let (events, pulses) = (self.counters.events, self.counters.pulses);
+        let mut target = Committed { events, pulses, ..Committed::default() };
         if let Err(error) = open.write(&mut target) {
             return Err(self.fail("write events", hdf5_says(&error)));
         }

@@ -6,6 +6,7 @@ use std::path::Path;
 use evforge_core::batch_filler::BatchFiller;
 use evforge_core::counter::{CounterSet, Law};
 use evforge_core::event::EventBatch;
+use evforge_core::frame::ProtonCharge;
 use evforge_stream::nexus::{EventFollower, FileState, FollowCounters, place_pixels};
 use hdf5_metno::types::VarLenUnicode;
 use hdf5_metno::{File, Group, H5Type};
@@ -117,6 +118,47 @@ fn every_width_and_unit_gives_the_same_events() {
         assert_eq!((rows.as_slice(), faults.len()), (&expected[..], 0), "{faults:?}");
         assert_eq!((counters.pulses_read, counters.events_read, counters.events_waiting), (3, 5, 0));
     }
+}
+
+/// Frames of others: as many as pulses, in whatever width; what is no number, or not of the pulses, takes no events with it.
+#[test]
+fn frames_of_others_are_read_where_there_is_one_for_each_pulse() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("frames.nxs");
+    let mut read = |fill: &dyn Fn(&Group)| {
+        let _ = std::fs::remove_file(&path);
+        let entry = group(&File::create(&path).unwrap(), "raw_data_1", "NXentry");
+        events(&entry, (&[5_u32, 6, 7], &[10_i32, 20, 30]), "ns", (&PULSES, &[0_u64, 1, 2]));
+        fill(&group(&entry, "framelog", "NXcollection"));
+        entry.file().unwrap().close().unwrap();
+        let (rows, _, faults) = followed(&path);
+        assert_eq!(rows, [row(0, 10, 5), row(1, 20, 6), row(2, 30, 7)]);
+        let mut follower = EventFollower::open(&path).unwrap();
+        let mut frames = Vec::new();
+        let mut hand_on = |batch: &EventBatch| frames.extend(batch.by_frame().map(|(_, frame, _)| frame));
+        let mut batch = EventBatch::new(100);
+        let mut filler = BatchFiller::new(&mut batch, &mut hand_on);
+        while follower.read(100, &mut filler) {}
+        filler.finish();
+        frames.retain(Option::is_some);
+        (frames.into_iter().flatten().map(|frame| (frame.period, frame.charge)).collect::<Vec<_>>(), faults)
+    };
+    let log = |parent: &Group, name: &str| group(parent, name, "NXlog");
+    let uah = |uah| Some(ProtonCharge { uah });
+    let (frames, faults) = read(&|frames| {
+        array(&log(frames, "period_log"), "value", &[1_i16, 2, -7], &[]);
+        array(&log(frames, "proton_charge"), "value", &[0.5_f32, f32::NAN, -1.0], &[]);
+    });
+    assert_eq!((frames, faults.len()), (vec![(Some(0), uah(0.5)), (Some(1), None), (None, None)], 0));
+    // A log of changes.
+    let (frames, faults) = read(&|frames| array(&log(frames, "period_log"), "value", &[1_i32, 2], &[]));
+    assert_eq!((frames.len(), faults.len()), (0, 0));
+    let (frames, faults) = read(&|frames| {
+        let text = |text: &str| text.parse::<VarLenUnicode>().unwrap();
+        array(&log(frames, "period_log"), "value", &["one", "two", "two"].map(text), &[]);
+    });
+    assert_eq!(frames.len(), 0);
+    assert!(faults[0].contains("its frames (framelog) are not shown"), "{faults:?}");
 }
 
 #[test]

@@ -4,6 +4,7 @@ mod bulk;
 #[path = "../common/mod.rs"]
 mod common;
 mod follow;
+mod frames;
 mod layout;
 mod output;
 mod packed;

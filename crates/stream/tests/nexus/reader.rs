@@ -38,6 +38,7 @@ fn what_was_written_is_read_with_empty_pulses() {
         let mut pulse = ReadPulse {
             source: "demo".to_owned(),
             time_ns: start as i64,
+            frame: None,
             times: Vec::new(),
             pixels: Vec::new(),
         };
@@ -96,6 +97,7 @@ fn files_of_others_are_read_in_the_order_of_time() {
     let pulse = |source: &str, after: i64, times: &[i32], pixel: i32| ReadPulse {
         source: source.to_owned(),
         time_ns: EPOCH as i64 + after * 1_000_000,
+        frame: None,
         times: times.to_vec(),
         pixels: vec![pixel; times.len()],
     };

@@ -12,6 +12,7 @@ use crate::common::{Feed, flat_options, state};
 use evforge_core::beam_monitor::{BeamMonitorKind, BeamMonitorPlan, TimeOfFlightBins};
 use evforge_core::counter::{CounterInfo, CounterSet};
 use evforge_core::event::{Event, EventBatch};
+use evforge_core::frame::FrameVeto;
 use evforge_core::geometry::LogicalGeometry;
 use evforge_core::ledger::{DetectorLedger, SourceLedger};
 use evforge_core::live_time::LiveTime;
@@ -57,6 +58,7 @@ fn options(path: &Path, compression: Compression, chunk_events: usize, monitors:
     options.compression = compression;
     options.chunk_events = chunk_events;
     options.vetoes = vec!["prompt pulse".into()];
+    options.frames = Some(vec![FrameVeto { bit: 0, name: "SMP".into(), counts: true, frames: 0 }]);
     options.counters = NexusCounters::infos().iter().chain(OutputCounters::infos()).copied().collect();
     options.geometry = LogicalGeometry::flat(48, monitors.max(1)).unwrap();
     options.beam_monitors = (0..monitors)

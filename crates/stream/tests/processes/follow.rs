@@ -9,7 +9,7 @@ use evforge_core::event::EventBatch;
 use evforge_stream::nexus::{EventFollower, FileState};
 
 use crate::common::alone;
-use crate::kill::{SPACING, event, start_writer};
+use crate::kill::{SPACING, event, frame_of, start_writer};
 
 /// A process that is killed at the latest when it is dropped.
 struct Killed(Child);
@@ -41,7 +41,16 @@ fn events_are_followed_in_their_order_and_a_killed_writer_is_noticed() {
     }
     let mut follower = EventFollower::open(&path).unwrap();
     let (mut next, mut first_ns) = (0, None);
+    let (mut newest, mut unknown) = (0, Vec::new());
     let mut check = |batch: &EventBatch| {
+        for (start_ns, frame, _) in batch.by_frame() {
+            let Some(start_ns) = start_ns else { continue };
+            newest = start_ns;
+            // What became known of a pulse after it was there.
+            if frame != Some(frame_of(start_ns)) {
+                unknown.push(start_ns);
+            }
+        }
         for found in batch.iter() {
             let first_ns = *first_ns.get_or_insert(found.time_ns);
             assert_eq!(found.time_ns - first_ns, next * SPACING);
@@ -73,6 +82,7 @@ fn events_are_followed_in_their_order_and_a_killed_writer_is_noticed() {
     let mut filler = BatchFiller::new(&mut batch, &mut check);
     while follower.read(10_000, &mut filler) {}
     filler.finish();
+    assert!(unknown.iter().all(|&pulse| pulse == newest), "{unknown:?} of {newest}");
     let counters = follower.counters();
     assert_eq!((counters.events_shown, counters.events_outside_epoch), (next, 0));
     assert!(next > 300_000 && follower.faults().is_empty(), "{next}: {:?}", follower.faults());

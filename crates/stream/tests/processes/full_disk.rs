@@ -48,6 +48,8 @@ impl Sent {
         let mut options = flat_options(path);
         options.compression = compression;
         options.chunk_events = 4096;
+        // Of these pulses nothing is told; each has its row.
+        options.frames = Some(Vec::new());
         options.flush_interval = Duration::from_secs(1);
         let clock = Arc::new(ManualClock::default());
         let output = NexusOutput::new(options, Arc::clone(&clock) as _).unwrap();
@@ -143,6 +145,8 @@ fn content(path: &Path) -> Vec<Event> {
     let (id, offset) = (read::<i32>(&events, "event_id"), read::<i32>(&events, "event_time_offset"));
     let (zero, index) = (read::<u64>(&events, "event_time_zero"), read::<i64>(&events, "event_index"));
     assert_eq!((id.len(), zero.len(), index[0]), (offset.len(), index.len(), 0));
+    let rows: Vec<i32> = read(&file.group("/entry/framelog/is_good").unwrap(), "value");
+    assert_eq!(rows, vec![1; zero.len()]);
     assert_eq!(events.dataset("total_counts").unwrap().read_scalar::<u64>().unwrap(), id.len() as u64);
     let mut all = Vec::with_capacity(id.len());
     for (pulse, &start) in zero.iter().enumerate() {
@@ -169,11 +173,13 @@ fn check_with_python(path: &Path, events: Range<u64>, rows: u64, state: &str, te
     let all: Vec<Event> = events.map(event).collect();
     let mut pulses: Vec<u64> = all.iter().map(|event| event.time_ns / 100_000_000 * 100_000_000).collect();
     pulses.dedup();
+    let frames = vec![json!([0, 0, true, null, "unknown"]); pulses.len()];
     let expected = json!({
         "shape": [6, 8], "pitch": null, "detector": "detector",
         "times": all.iter().map(|event| event.time_ns).collect::<Vec<_>>(),
         "pixels": all.iter().map(|event| event.pixel_id).collect::<Vec<_>>(),
         "pulses": pulses, "ledger": {"packets_sent": vec![Value::Null; rows as usize], "packets_lost": vec![Value::Null; rows as usize], "unaccounted": vec![0; rows as usize]}, "live_time": Value::Array(Vec::new()), "state": state,
+        "frames": frames, "vetoes": Value::Array(Vec::new()),
     });
     // The disk is small.
     let folder = tempfile::tempdir().unwrap();

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use crate::common::{Run, flat_options, read};
 use evforge_core::event::{Event, EventBatch};
+use evforge_core::frame::{Frame, FrameState, ProtonCharge};
 use evforge_core::ledger::DetectorLedger;
 use evforge_stream::nexus::{Compression, ExistingFile, NexusError, needs_recovery, recover};
 use hdf5_metno::{File, OpenMode};
@@ -21,6 +22,25 @@ pub(crate) const SPACING: u64 = 1_000;
 /// The event number `index` of a child.
 pub(crate) fn event(index: u64) -> Event {
     Event { time_ns: index * SPACING, pixel_id: (index % 48) as u32 + 1 }
+}
+
+/// Events of a pulse of a child, and nanoseconds between pulses.
+const OF_PULSE: u64 = 100_000;
+const PERIOD: u64 = OF_PULSE * SPACING;
+
+/// What a child tells of a pulse in the end. Of its first half it tells nothing but the time.
+pub(crate) fn frame_of(start_ns: u64) -> Frame {
+    let pulse = start_ns / PERIOD;
+    let charge = Some(ProtonCharge { uah: pulse as f64 });
+    Frame { period: Some(pulse as u32), charge, state: FrameState::Complete, ..Frame::default() }
+}
+
+/// Tells the pulse of the event number `index`.
+fn tell(batch: &mut EventBatch, index: u64) {
+    let start_ns = index / OF_PULSE * PERIOD;
+    let is_known = index % OF_PULSE >= OF_PULSE / 2;
+    let frame = if is_known { frame_of(start_ns) } else { Frame::default() };
+    assert!(batch.begin_frame(start_ns, frame));
 }
 
 /// What a child is to do, in the variable `EVFORGE_TEST_WRITER`: path, compression (0, 1 or 2), bytes per file.
@@ -48,6 +68,7 @@ fn child_writer() {
     let mut options = flat_options(Path::new(path));
     options.chunk_events = 4096;
     options.flush_interval = Duration::from_millis(3);
+    options.frames = Some(Vec::new());
     options.compression = match compression {
         "0" => Compression::None,
         "1" => Compression::Lzf,
@@ -63,8 +84,12 @@ fn child_writer() {
     let (mut safe, mut rows) = (0, 0);
     loop {
         batch.clear();
+        tell(&mut batch, index);
         while batch.push(event(index)) {
             index += 1;
+            if index % (OF_PULSE / 2) == 0 {
+                tell(&mut batch, index);
+            }
         }
         let taken = writer.take(&batch).and_then(|()| {
             rows += 1;
@@ -122,8 +147,35 @@ fn check_events(file: &File) -> u64 {
         }
     }
     assert!(index.first().is_none_or(|&first| first == 0));
+    check_frames(file, &zero);
     assert_eq!(events.dataset("total_counts").unwrap().read_scalar::<u64>().unwrap(), id.len() as u64);
     id.len() as u64
+}
+
+/// Each pulse has its frame: all of them but the last, of which perhaps nothing was known yet, as they were known in the end.
+fn check_frames(file: &File, zero: &[u64]) {
+    if !file.link_exists("/entry/framelog") {
+        return;
+    }
+    let value = |name: &str| file.group(&format!("/entry/framelog/{name}")).unwrap();
+    let (periods, states) =
+        (read::<i32>(&value("period_log"), "value"), read::<i32>(&value("frame_state"), "value"));
+    let charges = read::<f64>(&value("proton_charge"), "value");
+    assert_eq!(
+        read::<i64>(&value("is_good"), "time"),
+        zero.iter().map(|&zero| zero as i64).collect::<Vec<_>>()
+    );
+    assert_eq!((periods.len(), states.len(), charges.len()), (zero.len(), zero.len(), zero.len()));
+    for (pulse, &start) in zero.iter().enumerate() {
+        let known = (frame_of(start).period.unwrap() as i32 + 1, 1, frame_of(start).charge.unwrap().uah);
+        let found = (periods[pulse], states[pulse], charges[pulse]);
+        let is_unknown = found.0 == 0 && found.1 == 0 && found.2.is_nan();
+        assert!(found == known || (is_unknown && pulse + 1 == zero.len()), "pulse {pulse}: {found:?}");
+    }
+    let entry = file.group("/entry").unwrap();
+    assert_eq!(entry.dataset("raw_frames").unwrap().read_scalar::<u64>().unwrap(), zero.len() as u64);
+    let sum: f64 = charges.iter().filter(|charge| !charge.is_nan()).sum();
+    assert_eq!(entry.dataset("proton_charge").unwrap().read_scalar::<f64>().unwrap(), sum);
 }
 
 #[test]

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use crate::common::{Feed, Run, batch, python};
 use evforge_core::counter::CounterSnapshot;
 use evforge_core::event::{Event, EventBatch};
+use evforge_core::frame::{Frame, FrameState, FrameVeto, ProtonCharge};
 use evforge_core::geometry::LogicalGeometry;
 use evforge_core::ledger::{DetectorLedger, PacketLedger, SourceLedger};
 use evforge_core::live_time::LiveTime;
@@ -199,6 +200,60 @@ fn h5py_and_scippnexus_see_the_pulses_of_the_readout() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
+/// Frames with vetoes that count and that do not, in three periods; of some nobody has said everything.
+#[test]
+fn h5py_and_scippnexus_see_frames() {
+    let _alone = crate::common::alone();
+    let Some(mut command) = python("h5py_and_scippnexus_see_frames") else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.nxs");
+    let mut options = NexusOptions::new(&path, "demo", LogicalGeometry::flat(8, 6).unwrap());
+    options.pulse_origin = PulseOrigin::Readout;
+    let veto = |bit, name: &str, counts| FrameVeto { bit, name: name.to_owned(), counts, frames: 0 };
+    options.frames = Some(vec![veto(0, "overflow", false), veto(17, "Störung", true)]);
+    let mut writer = Run::begin(&options).unwrap();
+    let mut events = EventBatch::new(200);
+    let (mut pulses, mut times, mut pixels, mut rows) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for number in 0..40_u64 {
+        let start = ANCHOR + number * 20_000_000;
+        let vetoes = [0, 1, 1 << 17, 1 << 31][number as usize % 4];
+        let frame = Frame {
+            period: (number % 9 != 4).then_some(number as u32 % 3),
+            vetoes,
+            is_vetoed: vetoes & !1 != 0,
+            charge: (number % 5 != 1).then_some(ProtonCharge { uah: 1.738e-6 * number as f64 }),
+            state: FrameState::ALL[number as usize / 10],
+        };
+        assert!(events.begin_frame(start, frame));
+        for event in 0..number % 4 {
+            let (time_ns, pixel_id) = (start + event * 1000, (number + event) as u32 % 48 + 1);
+            assert!(events.push(Event { time_ns, pixel_id }));
+            times.push(time_ns);
+            pixels.push(pixel_id);
+        }
+        pulses.push(start);
+        let uah = frame.charge.map(|charge| charge.uah);
+        let period = frame.period.map_or(0, |period| period + 1);
+        rows.push(json!([period, vetoes, !frame.is_vetoed, uah, frame.state.name()]));
+        if number % 15 == 14 {
+            writer.take(&events).unwrap();
+            writer.commit().unwrap();
+            events.clear();
+        }
+    }
+    writer.take(&events).unwrap();
+    writer.finish(&ledger(0)).unwrap();
+    let expected = json!({
+        "shape": [6, 8], "pitch": null, "detector": "detector", "times": times, "pixels": pixels,
+        "pulses": pulses, "ledger": {"packets_sent": [0]}, "live_time": live_rows(), "state": "complete",
+        "frames": rows, "vetoes": [[0, "overflow", false], [17, "Störung", true]],
+    });
+    let expectation = folder.path().join("expected.json");
+    std::fs::write(&expectation, expected.to_string()).unwrap();
+    let output = command.arg("whole").args([&path, &expectation]).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
 #[test]
 fn h5py_follows_a_file_that_grows() {
     let _alone = crate::common::alone();
@@ -217,6 +272,7 @@ fn follow(compression: Compression, chunk_events: usize) {
     let mut options = crate::common::flat_options(&path);
     options.flush_interval = Duration::from_millis(20);
     (options.compression, options.chunk_events) = (compression, chunk_events);
+    options.frames = (compression == Compression::None).then(Vec::new);
     let mut writer = Run::begin(&options).unwrap();
     command.arg("follow").arg(&path).args(["--events", "200000"]);
     let mut follower = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();

@@ -8,6 +8,7 @@
 //! `--mask` writes the probability of each pixel as JSON (`{"nx":…,"ny":…,"values":[…]}`, row by row from
 //! y = 0); the browser test compares the page's image with it. `--outputs` feeds outputs beside the view.
 
+mod frames;
 mod made_up;
 mod outputs;
 
@@ -24,6 +25,7 @@ use evforge_core::pulsed::{CalendarRule, PulseStage, PulseStageSettings};
 use evforge_core::run_state::RunState;
 use evforge_core::sequence::SequenceTracker;
 use evforge_view::{HostAdvice, HostFinding, LiveView, ViewFile, ViewOptions};
+use frames::MadeUpFrames;
 use made_up::{Dice, Lottery, MadeUpCounters, account, brightness};
 use std::error::Error;
 use std::net::SocketAddr;
@@ -74,6 +76,9 @@ struct Arguments {
     /// Something is wrong with the host, which is told while no events come (`--rate 0`).
     #[arg(long)]
     advice: bool,
+    /// Tell frames with their pulses: periods, vetoes, charge.
+    #[arg(long)]
+    frames: bool,
     /// Offer the views of a detector with this section in its configuration.
     #[arg(long, default_value = "")]
     detector: String,
@@ -161,6 +166,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut trackers = [SequenceTracker::new(32), SequenceTracker::new(32), SequenceTracker::new(32)];
     let mut numbers = [1_000_u64; 3];
     let mut counters = MadeUpCounters::default();
+    let mut frames = arguments.frames.then(MadeUpFrames::new);
     let started = Instant::now();
     let (mut made, mut observed, mut lost) = (0_u64, started, 0_u64);
     while arguments.seconds.is_none_or(|seconds| started.elapsed().as_secs_f64() < seconds) {
@@ -170,8 +176,12 @@ fn main() -> Result<(), Box<dyn Error>> {
         let spike = arguments.spike.map_or(0.0, |after| 9.0 * (elapsed - after).clamp(0.0, 1.0));
         let due = (arguments.rate as f64 * (elapsed + 0.6 * (elapsed / 5.0).sin() + spike)) as u64;
         let now_ns = SystemTime::now().duration_since(UNIX_EPOCH)?.as_nanos() as u64;
-        let pulse_start = pulses.locate(now_ns).map_or(now_ns, |at| at.start_ns);
+        let (number, pulse_start) = pulses.locate(now_ns).map_or((0, now_ns), |at| (at.pulse, at.start_ns));
         while made < due {
+            if let Some(frames) = &mut frames {
+                // A batch that was cleared has room for one.
+                let _ = events.begin_frame(pulse_start, frames.of(number, pulse_start));
+            }
             let until = (due - made).min(events.capacity() as u64);
             for _ in 0..until {
                 let flight_ns = u64::from(flights.draw(&mut dice)) * 20_000 + dice.roll() % 20_000;
@@ -181,6 +191,9 @@ fn main() -> Result<(), Box<dyn Error>> {
                 }
             }
             made += events.len() as u64;
+            if let Some(frames) = &mut frames {
+                frames.add_events(events.len() as u64);
+            }
             account(&mut counters, events.len() as u64, &mut dice);
             for _ in 0..events.len().div_ceil(100) {
                 let fec = dice.below(3);
@@ -213,6 +226,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             let ledger = DetectorLedger {
                 sources: sources.collect(),
                 counters: CounterSnapshot::of(&snapshot),
+                frames: frames.as_ref().map(MadeUpFrames::ledger),
                 ..Default::default()
             };
             let mut state = RunState { elapsed: started.elapsed(), ledger, ..RunState::default() };

@@ -23,5 +23,5 @@ mod told;
 pub(crate) use board::BeamBoard;
 pub(crate) use known::{is_any, known};
 pub use state::{BeamState, MonitorSpectrum, MonitorSpectrumState, PulseState, ToldByRun, ValueState};
-pub(crate) use state::{Charge, microampere_hours};
+pub(crate) use state::{Charge, charge_of, microampere_hours};
 pub use told::{BeamTold, Seen};

@@ -1,6 +1,7 @@
 //! JSON of what is known besides the events.
 
 use crate::json_object::json_object;
+use evforge_core::frame::ProtonCharge;
 use serde::Serialize;
 
 json_object! {
@@ -150,6 +151,12 @@ json_object! {
 
 /// Proton charge in units of 1e-12 µAh: whole numbers, so that a window can be taken out of a sum exactly.
 pub(crate) type Charge = u128;
+
+/// That of a frame. What is no number from 0 to 1 000 000 µAh is none.
+pub(crate) fn charge_of(charge: ProtonCharge) -> Charge {
+    let is_charge = (0.0..=1e6).contains(&charge.uah);
+    if is_charge { (charge.uah * 1e12).round() as Charge } else { 0 }
+}
 
 /// In µAh.
 pub(crate) fn microampere_hours(charge: Charge) -> f64 {

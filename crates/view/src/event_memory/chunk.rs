@@ -1,7 +1,9 @@
 //! A piece of a stream of events.
 
+use super::frames::FrameRun;
 use crate::beam::Charge;
 use evforge_core::event::PixelId;
+use std::ops::Range;
 
 /// The time of flight of an event that has none: it is before its pulse, or has no pulse.
 pub(crate) const NO_FLIGHT: i32 = -1;
@@ -22,6 +24,8 @@ pub(crate) struct Chunk {
     pub(crate) flights_ns: Vec<i32>,
     /// A bit for each veto that applies; empty without vetoes.
     pub(crate) marks: Vec<u8>,
+    /// What the readout tells of the frames in it; empty without frames.
+    pub(super) frames: Vec<FrameRun>,
 }
 
 impl Chunk {
@@ -30,9 +34,9 @@ impl Chunk {
         self.pixels.len()
     }
 
-    /// True if there is nothing to tell: neither events nor pulses nor charge.
+    /// True if there is nothing to tell: neither events nor pulses nor charge, nor anything of frames.
     pub(crate) fn is_empty(&self) -> bool {
-        self.pixels.is_empty() && self.pulses == 0 && self.charge == 0
+        self.pixels.is_empty() && self.pulses == 0 && self.charge == 0 && self.frames.is_empty()
     }
 
     /// The marks of event `at`.
@@ -48,5 +52,23 @@ impl Chunk {
             + self.pixels.capacity() * size_of::<PixelId>()
             + self.flights_ns.capacity() * size_of::<i32>()
             + self.marks.capacity()
+            + self.frames.capacity() * size_of::<FrameRun>()
+    }
+
+    /// Frames from here on; those of the same kind as the newest ones join them.
+    pub(super) fn add_frames(&mut self, run: FrameRun) {
+        match self.frames.last_mut().filter(|last| last.kind == run.kind) {
+            Some(last) => {
+                last.pulses = last.pulses.wrapping_add(run.pulses);
+                last.charge = last.charge.wrapping_add(run.charge);
+            }
+            None => self.frames.push(run),
+        }
+    }
+
+    /// Frames and their events.
+    pub(crate) fn by_frames(&self) -> impl Iterator<Item = (&FrameRun, Range<usize>)> + '_ {
+        let ends = self.frames.iter().skip(1).map(|run| run.first_event).chain([self.len()]);
+        self.frames.iter().zip(ends).map(|(run, end)| (run, run.first_event..end))
     }
 }

@@ -2,6 +2,7 @@
 
 use super::chunk::{Chunk, NO_FLIGHT};
 use super::memory::EventMemory;
+use super::open_frame::OpenFrame;
 use crate::beam::Charge;
 use crate::lock::unix_ms;
 use evforge_core::pulsed::{PulseOrigin, PulsedBatch};
@@ -19,17 +20,18 @@ pub(crate) struct ChunkWriter {
     memory: Arc<EventMemory>,
     open: Chunk,
     opened: Instant,
+    frame: OpenFrame,
 }
 
 impl ChunkWriter {
     pub(crate) fn new(memory: Arc<EventMemory>) -> Self {
-        Self { memory, open: Chunk::default(), opened: Instant::now() }
+        Self { memory, open: Chunk::default(), opened: Instant::now(), frame: OpenFrame::default() }
     }
 
-    /// Adds the events of a batch.
-    pub(crate) fn add(&mut self, batch: &PulsedBatch) {
-        if batch.is_empty() && batch.pulses_begun() == 0 {
-            return;
+    /// Adds the events of a batch. The charge that its frames tell; none if they tell none.
+    pub(crate) fn add(&mut self, batch: &PulsedBatch) -> Option<Charge> {
+        if batch.is_empty() && batch.pulses_begun() == 0 && batch.frames().is_empty() {
+            return None;
         }
         self.open_now();
         let chunk = &mut self.open;
@@ -38,6 +40,11 @@ impl ChunkWriter {
             chunk.marks.resize(chunk.pixels.len(), 0);
             chunk.marks.extend_from_slice(batch.marks());
         }
+        // Pulses without frames are told from those with frames, once there are some.
+        let has_frames = !batch.frames().is_empty() || !chunk.frames.is_empty();
+        let base = chunk.pixels.len();
+        let charge = has_frames.then(|| self.frame.add(batch, chunk, base)).flatten();
+        chunk.charge = chunk.charge.wrapping_add(charge.unwrap_or(0));
         chunk.pixels.extend_from_slice(batch.pixel_ids());
         for (pulse, range) in batch.by_pulse() {
             match pulse.origin {
@@ -57,6 +64,7 @@ impl ChunkWriter {
         } else {
             self.close_if_old();
         }
+        charge
     }
 
     /// Adds proton charge.
@@ -92,6 +100,7 @@ impl ChunkWriter {
         chunk.pixels.shrink_to_fit();
         chunk.flights_ns.shrink_to_fit();
         chunk.marks.shrink_to_fit();
+        chunk.frames.shrink_to_fit();
         self.memory.add(chunk);
     }
 }

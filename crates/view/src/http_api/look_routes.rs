@@ -46,6 +46,24 @@ const VETOED: Parameter = Parameter {
     range: "`all`, `accepted`, `vetoed`",
     default: "all",
 };
+const PERIOD: Parameter = Parameter {
+    name: "period",
+    meaning: "only events of frames of this period, where the readout tells frames",
+    range: "a number from 1",
+    default: "all",
+};
+const FRAMES: Parameter = Parameter {
+    name: "frames",
+    meaning: "only events of frames without a veto that counts, or with one",
+    range: "`all`, `good`, `vetoed`",
+    default: "all",
+};
+const COMPLETE: Parameter = Parameter {
+    name: "complete",
+    meaning: "whether only events of frames that are known to be complete",
+    range: "`true`, `false`",
+    default: "`false`",
+};
 const BINS: Parameter = Parameter {
     name: "bins",
     meaning: "bins of time of flight: beginning of the first one and width in nanoseconds, and how many",
@@ -65,8 +83,10 @@ const LOOK: Parameter = Parameter {
     default: "the first picture of everything",
 };
 
-const OF_IMAGE: Option<&[Parameter]> = Some(&[PICTURE, PART, POINTS, SLICE, LAYERS, WINDOW, VETOED, BINS]);
-const OF_SPECTRUM: Option<&[Parameter]> = Some(&[PICTURE, SLICE, LAYERS, WINDOW, VETOED, BINS, REGION]);
+const OF_IMAGE: Option<&[Parameter]> =
+    Some(&[PICTURE, PART, POINTS, SLICE, LAYERS, WINDOW, VETOED, PERIOD, FRAMES, COMPLETE, BINS]);
+const OF_SPECTRUM: Option<&[Parameter]> =
+    Some(&[PICTURE, SLICE, LAYERS, WINDOW, VETOED, PERIOD, FRAMES, COMPLETE, BINS, REGION]);
 
 const UNKNOWN: Answer = Answer::words(404, "no picture has this name; the answer lists those there are");
 const WRONG: Answer =

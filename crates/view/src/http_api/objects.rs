@@ -10,6 +10,7 @@ use crate::control::answers::{
 };
 use crate::control::refused::{ErrorAnswer, ErrorState};
 use crate::control::wanted::{ChangeWanted, ChangesWanted, LevelWanted, RunWanted, SwitchWanted};
+use crate::frames_state::{FramesState, PeriodState, VetoState};
 use crate::history::{
     HistoryAnswer, KeptState, RatePoint, SeriesList, SeriesPoint, SeriesPoints, SeriesState,
 };
@@ -60,6 +61,9 @@ pub(super) const OBJECTS: &[Object] = &[
     of::<LocatedLoss>(),
     of::<BalanceState>(),
     of::<BeamMonitorState>(),
+    of::<FramesState>(),
+    of::<PeriodState>(),
+    of::<VetoState>(),
     of::<OutputView>(),
     of::<ClientCounts>(),
     of::<BeamState>(),

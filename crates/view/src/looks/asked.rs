@@ -22,6 +22,9 @@ pub(crate) fn look(asked: &Uri, pictured: &Pictured) -> Result<Look, String> {
             "layers" => wanted.layers = Some(numbers("layers", &value, ',')?),
             "slice_ns" => wanted.slice_ns = Some(numbers("slice_ns", &value, ',')?),
             "vetoed" => wanted.vetoed = Some(value.into_owned()),
+            "period" => wanted.period = Some(number("period", &value, "a number from 1")?),
+            "frames" => wanted.frames = Some(value.into_owned()),
+            "complete" => wanted.complete = Some(number("complete", &value, "true or false")?),
             "window" => wanted.window = Some(window(&value)?),
             "bins" => {
                 let [from_ns, width_ns, count] = numbers("bins", &value, ',')?;
@@ -32,6 +35,11 @@ pub(crate) fn look(asked: &Uri, pictured: &Pictured) -> Result<Look, String> {
         }
     }
     Look::new(wanted, pictured)
+}
+
+/// A single value.
+fn number<T: FromStr>(name: &str, text: &str, expected: &str) -> Result<T, String> {
+    text.trim().parse().map_err(|_| format!("{name}: found {text:?}, expected {expected}"))
 }
 
 /// As many numbers as expected.
@@ -78,10 +86,10 @@ mod tests {
         let pictured = Pictured::new(PictureSet::of_geometry(&geometry), &geometry, bins, true);
         let asked = |query: &str| look(&format!("/api/x?{query}").parse().unwrap(), &pictured);
         let short = asked(
-            "picture=xy&part=1,1,5,4&slice_ns=10,20&window=last:5&bins=0,100,7&vetoed=accepted&region=a;rectangle;2,1;5,3&points=16,16",
+            "picture=xy&part=1,1,5,4&slice_ns=10,20&window=last:5&bins=0,100,7&vetoed=accepted&period=2&frames=good&complete=true&region=a;rectangle;2,1;5,3&points=16,16",
         );
         let object = r#"{"picture":"xy","part":[1,1,5,4],"points":[16,16],"slice_ns":[10,20],"window":{"kind":"last","seconds":5},
-            "bins":{"from_ns":0,"width_ns":100,"count":7},"vetoed":"accepted",
+            "bins":{"from_ns":0,"width_ns":100,"count":7},"vetoed":"accepted","period":2,"frames":"good","complete":true,
             "regions":[{"name":"a","shape":"rectangle","points":[[2,1],[5,3]]}]}"#;
         let query: String =
             form_urlencoded::Serializer::new(String::new()).append_pair("look", object).finish();
@@ -89,6 +97,10 @@ mod tests {
         assert_eq!(asked("").unwrap().selection.picture, 0);
         for (query, words) in [
             ("part=1,2", "part: found \"1,2\", expected 4 numbers"),
+            ("period=0", "period: found 0, expected 1 or more"),
+            ("period=x", "period: found \"x\", expected a number from 1"),
+            ("frames=bad", "frames: found \"bad\", expected \"all\", \"good\""),
+            ("complete=1", "complete: found \"1\", expected true or false"),
             ("window=last", "expected all, last:SECONDS"),
             ("window=last:0", "window"),
             ("region=a;rectangle;x,y;1,1", "region: found \"x,y\""),

@@ -1,5 +1,6 @@
 //! The counts of a selection: its picture, its spectra, its regions.
 
+use super::frame_rule::FrameRule;
 use super::look::{ByVeto, Selection, Window};
 use super::pictured::Pictured;
 use crate::beam::Charge;
@@ -58,6 +59,7 @@ pub(crate) struct Cut {
     slice_ns: Option<[i32; 2]>,
     window: Window,
     vetoed: ByVeto,
+    frames: FrameRule,
     from_ns: i32,
     width_ns: u32,
     bins: usize,
@@ -90,6 +92,7 @@ pub(crate) fn image_is_of_everything(selection: &Selection, pictured: &Pictured)
         && selection.layers.is_none()
         && selection.window == Window::All
         && selection.vetoed == ByVeto::All
+        && selection.frames.is_everything()
         && !pictured.is_map(selection.picture)
 }
 
@@ -131,6 +134,7 @@ impl Cut {
             slice_ns: selection.slice_ns.map(|slice| slice.map(time)),
             window: selection.window,
             vetoed: selection.vetoed,
+            frames: selection.frames,
             from_ns: time(selection.bins.from_ns),
             width_ns: selection.bins.width_ns,
             bins,
@@ -223,15 +227,37 @@ impl Cut {
     /// Adds the events of a chunk, or takes them out again.
     fn count(&mut self, chunk: &Chunk, turn: Turn) {
         self.version += 1;
+        if self.frames.is_everything() {
+            self.count_pulses(chunk.pulses, chunk.charge, turn);
+            self.count_events(chunk, 0..chunk.len(), turn);
+            return;
+        }
+        for (run, events) in chunk.by_frames() {
+            if run.kind.is_some_and(|kind| self.frames.has(kind)) {
+                self.count_pulses(run.pulses, run.charge, turn);
+                self.count_events(chunk, events, turn);
+            }
+        }
+    }
+
+    /// Adds pulses and their charge, or takes them out again.
+    fn count_pulses(&mut self, pulses: u64, charge: Charge, turn: Turn) {
+        let counts = &mut self.counts;
+        let pulses = if turn == Turn::Comes { pulses } else { pulses.wrapping_neg() };
+        counts.pulses = counts.pulses.wrapping_add(pulses);
+        let charge = if turn == Turn::Comes { charge } else { charge.wrapping_neg() };
+        counts.charge = counts.charge.wrapping_add(charge);
+    }
+
+    /// Adds some of the events of a chunk, or takes them out again.
+    fn count_events(&mut self, chunk: &Chunk, events: Range<usize>, turn: Turn) {
         // What was added is taken out by adding its negative, modulo 2^64.
         let one = if turn == Turn::Comes { 1_u64 } else { u64::MAX };
         let add = |count: &mut u64| *count = count.wrapping_add(one);
         let counts = &mut self.counts;
-        let pulses = if turn == Turn::Comes { chunk.pulses } else { chunk.pulses.wrapping_neg() };
-        counts.pulses = counts.pulses.wrapping_add(pulses);
-        let charge = if turn == Turn::Comes { chunk.charge } else { chunk.charge.wrapping_neg() };
-        counts.charge = counts.charge.wrapping_add(charge);
-        for (at, (&pixel, &flight)) in chunk.pixels.iter().zip(&chunk.flights_ns).enumerate() {
+        let (pixels, flights) = (chunk.pixels.get(events.clone()), chunk.flights_ns.get(events.clone()));
+        let (pixels, flights) = (pixels.unwrap_or_default(), flights.unwrap_or_default());
+        for (at, (&pixel, &flight)) in (events.start..).zip(pixels.iter().zip(flights)) {
             if self.vetoed != ByVeto::All && !self.vetoed.has(chunk.marks_of(at)) {
                 continue;
             }

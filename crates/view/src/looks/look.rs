@@ -1,5 +1,6 @@
 //! A look that has been checked.
 
+use super::frame_rule::FrameRule;
 use super::limits::{MOST_POINTS, MOST_REGIONS};
 use super::pictured::Pictured;
 use super::region::Region;
@@ -55,6 +56,7 @@ pub(crate) struct Selection {
     pub(crate) window: Window,
     pub(crate) bins: TimeBins,
     pub(crate) vetoed: ByVeto,
+    pub(crate) frames: FrameRule,
     pub(crate) regions: Vec<Region>,
 }
 
@@ -73,8 +75,10 @@ impl Look {
     /// # Errors
     /// With what is wrong, where, and what would be right.
     pub(crate) fn new(wanted: LookWanted, pictured: &Pictured) -> Result<Self, String> {
-        let LookWanted { picture: name, part, points, slice_ns, layers, window, bins, vetoed, regions } =
-            wanted;
+        let frames = FrameRule::of(&wanted)?;
+        let LookWanted {
+            picture: name, part, points, slice_ns, layers, window, bins, vetoed, regions, ..
+        } = wanted;
         let Some(picture) = pictured.find(&name) else {
             return Err(format!(
                 "picture: there is none called {name:?}; there are: {}",
@@ -86,6 +90,7 @@ impl Look {
             || window.is_some()
             || bins.is_some()
             || vetoed.is_some()
+            || !frames.is_everything()
             || !regions.is_empty()
             || pictured.is_map(picture);
         if is_selected && !pictured.has_events() {
@@ -136,7 +141,8 @@ impl Look {
             }
             checked.push(region);
         }
-        let selection = Selection { picture, slice_ns, layers, window, bins, vetoed, regions: checked };
+        let selection =
+            Selection { picture, slice_ns, layers, window, bins, vetoed, frames, regions: checked };
         Ok(Self { selection, part, points })
     }
 }

@@ -13,6 +13,7 @@
 //! |---|---|
 //! | what can be asked, and how it is refused | [`wanted`], [`look`], in an address [`asked`] |
 //! | which pixels a region has | [`region`] |
+//! | which frames, where the readout tells them | [`frame_rule`] |
 //! | counting | [`cut`] |
 //! | which looks are wanted now, and how much memory they may take | [`board`] |
 //! | what browsers get | [`shown`], [`look_frame`](crate::look_frame) |
@@ -20,6 +21,7 @@
 pub(crate) mod asked;
 pub(crate) mod board;
 pub(crate) mod cut;
+pub(crate) mod frame_rule;
 pub(crate) mod limits;
 pub(crate) mod look;
 pub(crate) mod pictured;

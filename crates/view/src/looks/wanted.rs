@@ -35,6 +35,15 @@ json_object! {
         /// "all", "accepted" (no veto applies) or "vetoed" (at least one does). Default: "all".
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub(crate) vetoed: Option<String>,
+        /// Only events of frames of this period, counted from 1. Default: all.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub(crate) period: Option<u32>,
+        /// Only events of frames that are "good" (no veto that counts is present) or "vetoed". Default: "all".
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub(crate) frames: Option<String>,
+        /// True for events of frames that are known to be complete only. Default: false.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub(crate) complete: Option<bool>,
         /// Regions of the picture, at most 16, with different names.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         pub(crate) regions: Vec<RegionWanted>,

@@ -196,6 +196,9 @@ fn look(view: &ViewWanted, pictured: &Pictured) -> Result<LookWanted, Wrong> {
         window,
         bins,
         vetoed: view.vetoed.clone(),
+        period: view.period,
+        frames: view.frames.clone(),
+        complete: view.complete,
         regions,
         ..LookWanted::default()
     };
@@ -209,6 +212,8 @@ fn look(view: &ViewWanted, pictured: &Pictured) -> Result<LookWanted, Wrong> {
                 ("layers", "layer"),
                 ("window", "window"),
                 ("vetoed", "vetoed"),
+                ("period", "period"),
+                ("frames", "frames"),
                 ("regions", "region"),
             ];
             let key =

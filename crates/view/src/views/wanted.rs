@@ -28,6 +28,10 @@ pub(super) struct ViewWanted {
     pub(super) window: Option<TimeSpan>,
     pub(super) bins: Option<u32>,
     pub(super) vetoed: Option<String>,
+    /// Of frames, where the readout tells them: a period from 1, "good" or "vetoed", and whether only complete ones.
+    pub(super) period: Option<u32>,
+    pub(super) frames: Option<String>,
+    pub(super) complete: Option<bool>,
     pub(super) per: Option<String>,
     #[serde(default)]
     pub(super) corrected: bool,

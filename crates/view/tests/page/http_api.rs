@@ -4,6 +4,7 @@
 use crate::common::{BEARER, Browser, access, ask, ask_with, feed, options, poor_access, start};
 use evforge_core::beam_monitor::{BeamMonitorKind, BeamMonitorPlan, TimeOfFlightBins};
 use evforge_core::counter::CounterSnapshot;
+use evforge_core::frame::{Frame, FrameLedger, FrameState};
 use evforge_core::ledger::{DetectorLedger, SourceLedger};
 use evforge_core::losses::LossLocation;
 use evforge_core::output::Output;
@@ -118,8 +119,11 @@ fn full(must_stay_on: bool) -> (LiveView, LiveSink) {
     for number in [1, 2, 5] {
         sequence.observe(number);
     }
+    let mut frames = FrameLedger::new([(1, "SMP".to_owned(), true)]);
+    frames.add(5, &Frame { period: Some(0), state: FrameState::Complete, ..Frame::default() }, 3);
     let ledger = DetectorLedger {
         sources: vec![SourceLedger::of_sequence("FEC 1".into(), &sequence)],
+        frames: Some(frames),
         beam_monitors: vec![evforge_core::beam_monitor::BeamMonitorData::new(plan)],
         ..DetectorLedger::default()
     };
@@ -408,7 +412,7 @@ fn what_every_path_may_answer_is_answered() {
         (unknown.status, unknown.text()),
         (
             400,
-            "/api/image.json has no parameter \"pictrue\"; it has: picture, part, points, slice_ns, layers, window, vetoed, bins\n"
+            "/api/image.json has no parameter \"pictrue\"; it has: picture, part, points, slice_ns, layers, window, vetoed, period, frames, complete, bins\n"
         )
     );
     let unknown = ask("GET", address, "/api/state.json?x", &host, "");

@@ -4,6 +4,7 @@ mod beam;
 #[path = "../common/mod.rs"]
 mod common;
 mod connections;
+mod frames;
 mod history;
 mod http;
 mod http_api;

@@ -43,6 +43,12 @@ fn what_is_looked_at_is_what_was_asked_for_in_a_browser() {
     in_a_browser("what_is_looked_at_is_what_was_asked_for_in_a_browser", "view_test.mjs");
 }
 
+/// Frames: what is known of them, and looks at some of them.
+#[test]
+fn frames_are_shown_and_chosen_in_a_browser() {
+    in_a_browser("frames_are_shown_and_chosen_in_a_browser", "frames_test.mjs");
+}
+
 /// Views, several pictures at once, panels where they stand.
 #[test]
 fn views_show_what_they_say_in_a_browser() {

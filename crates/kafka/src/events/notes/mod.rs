@@ -6,6 +6,7 @@
 //! | un00 | the unit of a value |
 //! | tdct | how many time stamps there are per second |
 //! | pu00 | pulses, proton charge, period, vetoes |
+//! | vc00 | which vetoes count, and their names |
 //! | da00 with one number as its signal | the newest value |
 //! | da00 with a signal of several | the sum since the start, and the spectrum of it |
 //! | hs00, hs01 | the newest spectrum, and its sum |
@@ -27,6 +28,7 @@ pub use spectra::SpectrumNote;
 pub use values::{Note, NoteKind, Spread};
 
 use super::topic::TopicRole;
+use crate::frames::Vetoes;
 use evforge_messages::{Array, Message, f142, f144};
 use outcome::LONGEST_NAME;
 use pulses::Pulses;
@@ -45,6 +47,7 @@ pub struct SourceNotes {
     values: Values,
     stamps: Stamps,
     pulses: Pulses,
+    vetoes: Vetoes,
     spectra: Spectra,
     runs: Runs,
 }
@@ -65,6 +68,11 @@ impl SourceNotes {
     /// The sources of pulses.
     pub fn pulses(&self) -> impl Iterator<Item = (&str, &PulseNote)> {
         self.pulses.iter()
+    }
+
+    /// Which vetoes count, and their names.
+    pub(super) fn vetoes(&self) -> &Vetoes {
+        &self.vetoes
     }
 
     /// The spectra, by name.
@@ -117,6 +125,7 @@ impl SourceNotes {
                 | Message::Un00(_)
                 | Message::Tdct(_)
                 | Message::Pu00(_)
+                | Message::Vc00(_)
                 | Message::Da00(_)
                 | Message::Hs00(_)
                 | Message::Hs01(_)
@@ -148,7 +157,8 @@ impl SourceNotes {
                 let newest = i64::try_from(rate.1).unwrap_or(0);
                 self.values.set(source, NoteKind::Rate, rate.0, ("Hz", newest))?;
             }
-            Message::Pu00(pulse) => self.pulses.take(pulse, time_ns)?,
+            Message::Pu00(pulse) => self.pulses.take(pulse, &self.vetoes, time_ns)?,
+            Message::Vc00(vetoes) => self.vetoes.take(vetoes),
             Message::Da00(data) if role == TopicRole::Ledgers => {
                 self.runs.take(data, time_ns)?;
                 return Ok(Noted::Ledger);

@@ -2,20 +2,19 @@
 
 use super::outcome::NotNoted;
 use super::values::{Note, NoteKind};
+use crate::frames::{Vetoes, charge_of};
 use evforge_messages::Pu00;
 use std::collections::BTreeMap;
 
 /// Sources of pulses that are kept at most.
 const MOST: usize = 16;
-/// Charge of a pulse at most, in µAh: a pulse of ISIS has 2e-3.
-const MOST_CHARGE: f32 = 1000.0;
 
 /// The pulses of a source.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PulseNote {
     /// All of them.
     pub pulses: u64,
-    /// Those that no veto was told of; none where no vetoes are told.
+    /// Those without a veto that counts; none where no vetoes are told.
     pub pulses_good: Option<u64>,
     /// Proton charge of all of them, in units of 1e-12 µAh; none where none is told.
     pub charge: Option<u128>,
@@ -47,7 +46,7 @@ impl Pulses {
         self.charge.as_mut().map(std::mem::take)
     }
 
-    pub(super) fn take(&mut self, pulse: &Pu00<'_>, time_ns: i64) -> Result<(), NotNoted> {
+    pub(super) fn take(&mut self, pulse: &Pu00<'_>, vetoes: &Vetoes, time_ns: i64) -> Result<(), NotNoted> {
         if !self.sources.contains_key(pulse.source_name) {
             if self.sources.len() >= MOST {
                 return Err(NotNoted::TooManyNames);
@@ -56,12 +55,13 @@ impl Pulses {
         }
         let note = self.sources.get_mut(pulse.source_name).ok_or(NotNoted::TooManyNames)?;
         note.pulses += 1;
-        let is_good = pulse.vetos.map(|vetoes| vetoes == 0);
+        let is_good = vetoes.is_good(pulse);
         if let Some(is_good) = is_good {
             note.pulses_good = Some(note.pulses_good.unwrap_or(0) + u64::from(is_good));
         }
-        if let Some(charge) = pulse.proton_charge {
-            if (0.0..=MOST_CHARGE).contains(&charge) {
+        match charge_of(pulse) {
+            Ok(None) => {}
+            Ok(Some(charge)) => {
                 let charge = (f64::from(charge) * 1e12).round() as u128;
                 let add =
                     |sum: &mut Option<u128>, more: u128| *sum = Some(sum.unwrap_or(0).saturating_add(more));
@@ -70,9 +70,8 @@ impl Pulses {
                 if let Some(is_good) = is_good {
                     add(&mut note.charge_good, if is_good { charge } else { 0 });
                 }
-            } else {
-                self.charges_refused += 1;
             }
+            Err(_) => self.charges_refused += 1,
         }
         if time_ns >= note.time_ns {
             note.time_ns = time_ns;

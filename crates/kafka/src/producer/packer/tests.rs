@@ -1,16 +1,20 @@
 use super::*;
-use crate::producer::test_support::batches;
+use crate::producer::test_support::{batches, frame_batches};
 use proptest::prelude::*;
 
 /// What was packed, as numbers.
 #[derive(Debug, Default, PartialEq)]
 struct Seen {
     pulses: Vec<(usize, i64)>,
+    /// What was said of frames: how many messages were before, number, period.
+    frames: Vec<(usize, u64, Option<u32>)>,
     messages: Vec<(usize, EventColumns)>,
 }
 
 impl Packed for Seen {
-    fn pulse(&mut self, source: usize, unix_ns: i64, _: &mut KafkaCounters) {
+    fn pulse(&mut self, source: usize, unix_ns: i64, frame: Option<(u64, &Frame)>, _: &mut KafkaCounters) {
+        let before = self.messages.len();
+        self.frames.extend(frame.map(|(number, frame)| (before, number, frame.period)));
         self.pulses.push((source, unix_ns));
     }
     fn events(&mut self, source: usize, events: &EventColumns, _: &mut KafkaCounters) {
@@ -26,7 +30,7 @@ fn rules(sources: Sources, events: usize, pulses: usize) -> PackingRules {
         geometry: LogicalGeometry::flat(10, 10).expect("100 pixels"),
         vetoed: Vetoed::Marked,
         empty_pulses: false,
-        announces_pulses: false,
+        announced: Announced::Frames,
     }
 }
 
@@ -87,8 +91,35 @@ fn several_pulses_share_a_message_and_empty_ones_are_sent_if_asked() {
     let (seen, counters) = pack(with_empty.clone(), &events, 100);
     let lengths: Vec<_> = seen.messages.iter().map(|(_, message)| message.len()).collect();
     assert_eq!((lengths, counters.empty_pulses_sent), (vec![1, 1, 0, 1], 1));
-    let announced = PackingRules { announces_pulses: true, ..with_empty };
+    let announced = PackingRules { announced: Announced::Always, ..with_empty };
     assert_eq!(pack(announced, &events, 100).0.pulses.len(), 4);
+}
+
+#[test]
+fn frames_are_announced_and_have_messages_of_their_own() {
+    // Two frames, the second named again because a board says something else, a third without events.
+    let frames = [(0, Some(1), 3), (100, Some(2), 1), (100, Some(5), 2), (200, Some(1), 0)];
+    let pack = |rules: PackingRules| {
+        let (mut seen, mut counters) = (Seen::default(), KafkaCounters::default());
+        let mut packer = Packer::new(rules);
+        for batch in frame_batches(&frames, 2) {
+            packer.take(&batch);
+            while packer.has_batch() {
+                packer.step(Duration::ZERO, &mut seen, &mut counters);
+            }
+        }
+        packer.close_all(&mut seen, &mut counters);
+        seen
+    };
+    // However many pulses a message may have: what is announced has its own.
+    let seen = pack(rules(Sources::one("a"), 2, 7));
+    assert_eq!(seen.frames, [(0, 0, Some(1)), (2, 1, Some(2)), (3, 1, Some(5)), (4, 2, Some(1))]);
+    let messages = seen.messages.iter();
+    let messages: Vec<_> = messages.map(|(_, of)| (of.frame, of.reference_times.len(), of.len())).collect();
+    assert_eq!(messages, [(Some(0), 1, 2), (Some(0), 1, 1), (Some(1), 1, 1), (Some(1), 1, 2)]);
+    let unannounced = PackingRules { announced: Announced::Never, ..rules(Sources::one("a"), 100, 7) };
+    let seen = pack(unannounced);
+    assert_eq!((seen.pulses.len(), seen.messages.len(), seen.messages[0].1.len()), (0, 1, 6));
 }
 
 #[test]
@@ -133,7 +164,7 @@ proptest! {
         events.sort_unstable();
         let banks = [("a".to_owned(), 1..=40), ("b".to_owned(), 41..=90)];
         let sources = if split { Sources::ranges(&banks).unwrap() } else { Sources::one("a") };
-        let rules = PackingRules { empty_pulses: empty, announces_pulses: true, ..rules(sources, most, pulses) };
+        let rules = PackingRules { empty_pulses: empty, announced: Announced::Always, ..rules(sources, most, pulses) };
         let (seen, counters) = pack(rules.clone(), &events, sizes.0);
         prop_assert_eq!(&seen, &pack(rules, &events, sizes.1).0);
         let left_out = counters.events_outside_sources + counters.events_outside_pulse + counters.events_outside_epoch;

@@ -1,5 +1,6 @@
 //! What a file says of itself, apart from its events: how its pixels are numbered above all.
 
+use evforge_core::frame::FrameVeto;
 use hdf5_metno::types::{VarLenAscii, VarLenUnicode};
 use hdf5_metno::{Dataset, File, Group};
 
@@ -27,6 +28,8 @@ pub struct FileContent {
     pub groups: Vec<GroupContent>,
     /// The time between pulses in nanoseconds, by the first of them.
     pub period_ns: Option<u64>,
+    /// The vetoes that frames can have, as far as they have names; none if the file has no frames.
+    pub frame_vetoes: Option<Vec<FrameVeto>>,
 }
 
 /// A group of events.
@@ -105,6 +108,7 @@ impl FileContent {
             monitors,
             groups,
             period_ns: None,
+            frame_vetoes: None,
         };
         let of_monitors: Vec<bool> =
             content.groups.iter().map(|group| content.monitor_of(group).is_some()).collect();

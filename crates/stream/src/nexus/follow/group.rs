@@ -2,10 +2,14 @@
 
 use evforge_core::batch_filler::BatchFiller;
 use evforge_core::event::Event;
+use evforge_core::frame::{Frame, FrameVeto};
+
+use hdf5_metno::File;
 
 use super::counters::FollowCounters;
 use super::pixels::PixelRule;
 use crate::nexus::event_arrays::EventArrays;
+use crate::nexus::frame_arrays::FrameArrays;
 use crate::nexus::groups::Found;
 
 /// Pulses that are read at once.
@@ -23,6 +27,10 @@ const MOST_UNPACKED: u64 = 1 << 20;
 #[derive(Debug)]
 pub(super) struct FollowedGroup {
     arrays: EventArrays,
+    /// What is said of its pulses, if the file has frames.
+    frames: Option<FrameArrays>,
+    /// Why they are not read on: the events are.
+    pub(super) frames_fault: Option<String>,
     pub(super) pixels: PixelRule,
     /// Why it is not read on.
     pub(super) fault: Option<String>,
@@ -33,6 +41,7 @@ pub(super) struct FollowedGroup {
     is_final: bool,
     /// Times and first events of pulses, and the first of them.
     block: Vec<(i64, i64)>,
+    block_frames: Vec<Frame>,
     block_begin: usize,
     next_pulse: usize,
     /// Pixels and times of events, and the first of them.
@@ -45,15 +54,18 @@ pub(super) struct FollowedGroup {
 
 impl FollowedGroup {
     /// One of `groups`.
-    pub(super) fn open(found: &Found, groups: usize) -> hdf5_metno::Result<Self> {
+    pub(super) fn open(file: &File, found: &Found, groups: usize) -> hdf5_metno::Result<Self> {
         Ok(Self {
             arrays: EventArrays::open(&found.group)?,
+            frames: FrameArrays::of_entry(file, &found.group.name()),
+            frames_fault: None,
             pixels: PixelRule::default(),
             fault: None,
             pulses: 0,
             events: 0,
             is_final: false,
             block: Vec::new(),
+            block_frames: Vec::new(),
             block_begin: 0,
             next_pulse: 0,
             piece: Default::default(),
@@ -87,6 +99,17 @@ impl FollowedGroup {
         let [ids, offsets, zeros, indices] = self.arrays.lengths();
         (self.pulses, self.events) = (zeros.min(indices), ids.min(offsets));
         self.is_final = is_final;
+        if let Some(frames) = &self.frames {
+            let refreshed = frames.refresh();
+            let rows = frames.len();
+            if let Err(error) = refreshed {
+                self.give_up_frames(&error);
+            }
+            // They are written before the pulses. A log that has no row for each of them is one of something else.
+            if rows < self.pulses || (is_final && rows != self.pulses) {
+                self.frames = None;
+            }
+        }
         if !is_final {
             return Ok(());
         }
@@ -151,14 +174,41 @@ impl FollowedGroup {
         Ok((first, end))
     }
 
-    /// Time and first event of a pulse.
+    /// Time and first event of a pulse. Before one is taken that was the newest, the one behind it is looked at, with which another
+    /// block begins: what is said of it by then is read, not what was said before.
     fn pulse(&mut self, number: usize) -> hdf5_metno::Result<(i64, i64)> {
         if !(self.block_begin..self.block_begin + self.block.len()).contains(&number) {
-            self.block = self.arrays.pulses(number..(number + PULSES).min(self.pulses))?;
+            let range = number..(number + PULSES).min(self.pulses);
+            self.block = self.arrays.pulses(range.clone())?;
+            let frames = self.frames.as_ref().map(|frames| frames.read(range)).transpose();
+            self.block_frames = match frames {
+                Ok(frames) => frames.unwrap_or_default(),
+                Err(error) => {
+                    self.give_up_frames(&error);
+                    Vec::new()
+                }
+            };
             self.block_begin = number;
         }
         let found = self.block.get(number - self.block_begin).copied();
         found.ok_or_else(|| "event_time_zero ends early".into())
+    }
+
+    /// What is said of a pulse of the block that was read.
+    fn frame(&self, number: usize) -> Option<Frame> {
+        self.frames.as_ref()?;
+        self.block_frames.get(number.checked_sub(self.block_begin)?).copied()
+    }
+
+    /// Frames cannot be read: pulses and events go on without them.
+    fn give_up_frames(&mut self, error: &hdf5_metno::Error) {
+        self.frames = None;
+        self.frames_fault = Some(error.to_string());
+    }
+
+    /// The vetoes that frames can have, as far as they have names, where the file has frames.
+    pub(super) fn frame_vetoes(&self) -> Option<Vec<FrameVeto>> {
+        Some(self.frames.as_ref()?.names())
     }
 
     /// Takes the pulse that [`FollowedGroup::next_time`] has told of.
@@ -174,12 +224,17 @@ impl FollowedGroup {
         counters: &mut FollowCounters,
     ) -> hdf5_metno::Result<()> {
         let pulse_ns = self.pulse(self.next_pulse)?.0;
+        // Before the block is another one.
+        let frame = self.frame(self.next_pulse);
         let (first, end) = self.range()?;
         if self.next_pulse == 0 {
             counters.events_without_pulse += first as u64;
         }
         if let Ok(start) = u64::try_from(pulse_ns) {
-            filler.begin_pulse(start);
+            match frame {
+                Some(frame) => filler.begin_frame(start, frame),
+                None => filler.begin_pulse(start),
+            }
         }
         let mut next = first;
         while next < end {

@@ -93,7 +93,7 @@ impl EventFollower {
         let of_events = found.iter().filter(|found| found.class == groups::EVENT_DATA);
         let number = of_events.clone().count();
         for found in of_events.take(MOST_GROUPS) {
-            match FollowedGroup::open(found, number) {
+            match FollowedGroup::open(&file, found, number) {
                 Ok(group) => {
                     of_groups.push(GroupContent::of(found));
                     opened.push(group);
@@ -131,6 +131,7 @@ impl EventFollower {
             faults,
         };
         follower.look()?;
+        follower.content.frame_vetoes = follower.groups.iter().find_map(FollowedGroup::frame_vetoes);
         let first = follower.groups.iter_mut().max_by_key(|group| group.pulses());
         follower.content.period_ns = first.and_then(FollowedGroup::period_ns);
         Ok(follower)
@@ -250,7 +251,13 @@ impl EventFollower {
         let index = (damaged > 0).then(|| {
             format!("event_index of {damaged} pulses points to no events: their events are not shown")
         });
-        self.faults.iter().cloned().chain(self.groups.iter().filter_map(of_group)).chain(index).collect()
+        let of_frames = |group: &FollowedGroup| {
+            let fault = group.frames_fault.as_ref()?;
+            Some(format!("{}: its frames (framelog) are not shown: {fault}", group.path()))
+        };
+        let of_groups = self.groups.iter().filter_map(of_group);
+        let of_frames = self.groups.iter().filter_map(of_frames);
+        self.faults.iter().cloned().chain(of_groups).chain(of_frames).chain(index).collect()
     }
 }
 

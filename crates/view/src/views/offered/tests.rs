@@ -38,6 +38,9 @@ scattering_angle = "90deg"
 spectrum_log = true
 zoom = ["0ms", "30ms"]
 panels = ["image", "monitor"]
+period = 2
+frames = "good"
+complete = true
 
 [[view.region]]
 name = "centre"
@@ -57,7 +60,7 @@ fn everything_that_a_view_can_say_goes_to_the_page() {
         "name": "mine", "hint": "What I see.", "pictures": ["xy", "xz"],
         "look": {
             "picture": "xy", "part": [0, 0, 20, 20], "slice_ns": [1_000_000, 2_500_000], "layers": [3, 4],
-            "window": { "kind": "last", "seconds": 10 }, "vetoed": "accepted",
+            "window": { "kind": "last", "seconds": 10 }, "vetoed": "accepted", "period": 2, "frames": "good", "complete": true,
             "regions": [
                 { "name": "centre", "shape": "rectangle", "points": [[16.0, 8.0], [24.0, 12.0]] },
                 { "name": "corner", "shape": "polygon", "points": [[0.0, 0.0], [3.0, 0.0], [0.0, 3.5]] },
@@ -111,8 +114,10 @@ fn what_is_wrong_is_named_with_file_line_and_key() {
         ("\"90deg\"", "\"181deg\"", 19, "scattering_angle: found 181 deg"),
         ("[\"0ms\", \"30ms\"]", "[\"30ms\", \"0ms\"]", 21, "zoom: found 30ms to 0s"),
         ("\"monitor\"]", "\"monitors\"]", 22, "panels: found \"monitors\", expected one of image"),
-        ("share = [0.4", "share = [0.7", 24, "region: share: found [0.7, 0.4, 0.6, 0.6], expected left"),
-        ("name = \"corner\"", "name = \"centre\"", 24, "region: there are two called \"centre\""),
+        ("period = 2", "period = 0", 23, "period: found 0, expected 1 or more: periods count from 1"),
+        ("frames = \"good\"", "frames = \"fine\"", 24, "frames: found \"fine\", expected \"all\", \"good\""),
+        ("share = [0.4", "share = [0.7", 27, "region: share: found [0.7, 0.4, 0.6, 0.6], expected left"),
+        ("name = \"corner\"", "name = \"centre\"", 27, "region: there are two called \"centre\""),
         ("layer = 3", "leyer = 3", 8, "unknown field `leyer`, expected one of"),
         ("name = \"mine\"", "name = \"\"", 3, "name: found 0 characters, expected 1 to 40"),
         ("name = \"mine\"", "name = 3", 3, "name: invalid type: integer"),
@@ -125,7 +130,7 @@ fn what_is_wrong_is_named_with_file_line_and_key() {
         assert!(text.starts_with(&format!("mine.toml, line {line}: ")), "{text}");
     }
     let twice = read(&[GOOD, GOOD].concat()).unwrap_err().to_string();
-    assert!(twice.starts_with("mine.toml, line 34: view \"mine\": name: found \"mine\" twice"), "{twice}");
+    assert!(twice.starts_with("mine.toml, line 37: view \"mine\": name: found \"mine\" twice"), "{twice}");
     assert!(read("").unwrap_err().to_string().contains("found 0 tables [[view]], expected 1 to 32"));
     let many: String =
         (0..33).map(|n| format!("[[view]]\nname = \"{n}\"\nhint = \"h\"\npictures = [\"xy\"]\n")).collect();
