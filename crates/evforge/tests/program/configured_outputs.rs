@@ -92,7 +92,7 @@ fn what_is_wrong_with_an_output_is_told_with_its_place() {
         ("[outputs.copy]\nfile = \"a.csv\"\n", &["outputs.copy", "no kind of output `copy`", "`nexus`"]),
         ("[outputs.csv]\nfile = \"a.csv\"\nwhen_full = \"explode\"\n", &["outputs.csv", "drop_oldest"]),
         ("[outputs.report]\nfile = 3\n", &["outputs.report.file", "the name of the file"]),
-        ("[outputs.report]\npath = \"a\"\n", &["outputs.report.path", "expected one of `file`"]),
+        ("[outputs.report]\npath = \"a\"\n", &["outputs.report.path", "expected `file`"]),
         ("[outputs.samples]\nfile = \"a\"\n", &["[outputs.samples] needs averaged waveforms"]),
         (
             "[outputs.csv]\nfile = \"a.csv\"\n[outputs.copy]\nkind = \"csv\"\nfile = \"./a.csv\"\n",
