@@ -7,6 +7,7 @@ mod commands;
 mod common;
 mod consumers;
 mod events;
+mod frames;
 mod in_browser;
 mod measured;
 mod packets;

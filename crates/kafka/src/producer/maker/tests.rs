@@ -41,8 +41,7 @@ fn sent(key: Option<MessageKey>, time: Option<MessageTime>, before: &LastIds) ->
     packer.close_all(&mut outlet, &mut counters);
     sender.pump(Duration::ZERO, now, 0, &mut counters).expect("a broker");
     assert_eq!((counters.metadata_messages, counters.event_messages), (2, 2));
-    let topic = transport.broker().topic.clone();
-    topic
+    transport.broker().topic.clone()
 }
 
 #[test]
