@@ -52,9 +52,9 @@ pub struct BoardClock {
     pub jumps: (u64, u64),
 }
 
-impl BoardClock {
+impl Default for BoardClock {
     /// One that has shown nothing yet.
-    pub fn new() -> Self {
+    fn default() -> Self {
         Self {
             front: None,
             epoch_start_ns: 0,
@@ -64,7 +64,9 @@ impl BoardClock {
             jumps: (0, 0),
         }
     }
+}
 
+impl BoardClock {
     /// Memory in bytes, apart from its size.
     pub fn memory_bound() -> usize {
         4 * LARGEST_MESSAGE_WORDS
@@ -175,7 +177,7 @@ mod tests {
 
     #[test]
     fn a_jump_is_taken_when_the_next_message_is_near_it() {
-        let mut clock = BoardClock::new();
+        let mut clock = BoardClock::default();
         assert_eq!(
             (clock.follow(1000, RULES), clock.follow(1100, RULES)),
             (Some((0, 1000)), Some((0, 1100)))

@@ -127,7 +127,7 @@ impl Board {
             wired,
             is_control,
             is_expected,
-            clock: BoardClock::new(),
+            clock: BoardClock::default(),
             last_slot: 0,
             sequence: SequenceTracker::new(u32::BITS),
             sent: SentNumbers::default(),

@@ -4,11 +4,14 @@ use super::datagrams::*;
 use super::*;
 use evforge_detect::isis::settings::Ticks;
 
+/// Start of a frame, and its events.
+type Frame<'a> = (u64, &'a [(u64, u32)]);
+
 fn bytes(hex: &str) -> Vec<u8> {
     let digits: String = hex.split_whitespace().collect();
     (0..digits.len())
         .step_by(2)
-        .map(|place| u8::from_str_radix(&digits[place..place + 2], 16).unwrap())
+        .map(|place| u8::from_str_radix(&digits[place..place + 2], 16).expect("hexadecimal digits"))
         .collect()
 }
 
@@ -18,8 +21,8 @@ fn check(
     name: &str,
     settings: &IsisSettings,
     hex: &str,
-    expected: &[(u64, &[(u64, u32)])],
-    each: Option<&[(u64, &[(u64, u32)])]>,
+    expected: &[Frame<'_>],
+    each: Option<&[Frame<'_>]>,
     counted: &[(&str, u64)],
 ) {
     let packets = [(address(3), bytes(hex))];
