@@ -51,7 +51,7 @@ evforge_core::counters! {
         frames_charge_differs: Information, Times, "Frames of which boards told different charges; the same.";
         messages_late: Information, Times, "Messages of frames that had been closed.";
         messages_repeated: Information, Times, "Messages that had come before.";
-        messages_not_compared: Information, Times, "Messages of frames with so many of them that they were not compared with the ones before.";
+        messages_not_compared: Information, Times, "Messages of frames with more of them than are compared with the ones before.";
         forward_jumps: Information, Times, "Confirmed steps ahead of a board's time by more than isis.frames.forward_jump.";
         clock_restarts: Information, Times, "Restarts of a board's clock.";
         forced_closings: Information, Times, "Frames closed early for want of room: an alarm.";
