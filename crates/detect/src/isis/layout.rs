@@ -18,8 +18,18 @@ pub struct PixelLayout {
     pub ids: Arc<PixelIds>,
 }
 
+impl IsisSettings {
+    /// Where the ids are in pictures.
+    ///
+    /// # Errors
+    /// If they cannot be numbered.
+    pub fn layout(&self) -> Result<PixelLayout, SettingsError> {
+        of(self)
+    }
+}
+
 /// That of these settings: of the wiring table where there is one.
-pub(super) fn of(settings: &IsisSettings) -> Result<PixelLayout, SettingsError> {
+fn of(settings: &IsisSettings) -> Result<PixelLayout, SettingsError> {
     let (key, ranges, nx, ny) = if settings.rows.is_empty() {
         let PixelSettings { first_id, nx, ny } = settings.pixels;
         ("pixels", vec![IdRange { first_id, count: nx.saturating_mul(ny), first_pixel: 1 }], nx, ny)

@@ -14,7 +14,7 @@
 //!
 //! | file | what is in it |
 //! |---|---|
-//! | [`settings`] | everything that can be configured, and its checks |
+//! | [`settings`], `checks` | everything that can be configured, and what of it is refused |
 //! | [`wiring`] | the wiring table of version 1 |
 //! | [`layout`] | where the ids of an instrument are in a picture |
 //! | [`boards`] | who sends, and what is known of it |
@@ -31,6 +31,7 @@
 pub mod assembly;
 pub mod board_clock;
 pub mod boards;
+mod checks;
 pub mod counters;
 pub mod decode;
 pub mod key_sort;

@@ -1,6 +1,6 @@
 //! Streaming readout of ISIS: the boards of version 2 as they describe themselves, the addresses of those of version 1.
 
-use super::NEEDS;
+use super::needs::NEEDS;
 use crate::content::{Content, IsisContent};
 use crate::stream::Stream;
 use evforge_wire::isis::BoardParameters;

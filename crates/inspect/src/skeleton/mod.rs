@@ -10,6 +10,7 @@ mod gdgem;
 mod isis;
 mod multiblade;
 mod multigrid;
+mod needs;
 mod nmx;
 mod sonde;
 mod vessels;
@@ -113,8 +114,11 @@ fn head(stream: &Stream, text: &str) -> String {
         port => format!("[receive]\naddress = \"0.0.0.0:{port}\"\n\n"),
     };
     let unknown = if text.contains(MARK) { " What packets do not tell is marked UNKNOWN." } else { "" };
-    let runs =
-        if text.contains(NEEDS) { "It runs with the file that it needs." } else { "It runs as it is." };
+    let runs = if text.contains(needs::NEEDS) {
+        "It runs with the file that it needs."
+    } else {
+        "It runs as it is."
+    };
     format!(
         "# Written by `evforge inspect --config-skeleton` from the packets of a capture.\n# {}\n\
          # {runs}{unknown}\n\
@@ -125,9 +129,6 @@ fn head(stream: &Stream, text: &str) -> String {
 
 /// What marks a guess.
 const MARK: &str = "UNKNOWN:";
-
-/// What marks a file that is needed and cannot be written from packets.
-const NEEDS: &str = "NEEDED:";
 
 /// What stands below the head: one text for each detector.
 fn bodies(format: Format, streams: &[&Stream], monitors: &[&Stream]) -> Result<Vec<String>, String> {

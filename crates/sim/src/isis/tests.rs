@@ -43,9 +43,12 @@ fn train(hertz: u64) -> PulseTrain {
     PulseTrain::from_millihertz(1000 * hertz, 0).unwrap()
 }
 
+/// A message: where it comes from, its header, and the words of its events.
+type SentMessage = (std::net::IpAddr, Header, Vec<(u32, u32)>);
+
 /// Everything that a simulation has sent, and the truth.
 struct Sent {
-    messages: Vec<(std::net::IpAddr, Header, Vec<(u32, u32)>)>,
+    messages: Vec<SentMessage>,
     truth: Vec<Neutron>,
     frames: Vec<TrueFrame>,
     datagrams: Vec<usize>,

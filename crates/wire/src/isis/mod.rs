@@ -18,6 +18,7 @@
 //! | `gps` | Which time do two words mean? |
 //! | `event` | What do the two words of an event mean? |
 //! | `rules` | What may a sender do ([`Rules`])? |
+//! | `version` | Which of the two formats does a message have ([`Version`])? |
 //! | `fault` | Why is a message rejected ([`Fault`])? |
 //! | `encode` | How is a datagram made ([`IsisEncoder`])? |
 //!
@@ -30,13 +31,15 @@ mod fault;
 mod gps;
 mod header;
 mod rules;
+mod version;
 mod walk;
 
 pub use encode::IsisEncoder;
 pub use fault::Fault;
 pub use gps::{gps_nanoseconds, gps_words};
-pub use header::{BoardParameters, Header, Kind, Version};
+pub use header::{BoardParameters, Header, Kind};
 pub use rules::{BitOrder, Format, Rules};
+pub use version::Version;
 pub use walk::{Message, Messages, Numbering, numbering};
 
 /// What every message begins with: word 0.
