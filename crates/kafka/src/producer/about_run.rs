@@ -14,6 +14,7 @@ use super::sender::Sender;
 use super::values::Rates;
 use super::veto_names::VetoNames;
 use crate::packets::PacketMessages;
+use evforge_core::frame::FrameLedger;
 use evforge_core::output::OutputProgress;
 use evforge_core::run_state::RunState;
 use evforge_messages::{Encoder, X5f2};
@@ -107,6 +108,18 @@ impl AboutRun {
         }
     }
 
+    /// The run begins: what the bits of its frames mean is said before the first of them.
+    pub(super) fn begin(
+        &mut self,
+        frames: Option<&FrameLedger>,
+        sender: &mut Sender,
+        now: Duration,
+        unix_ns: u64,
+        counters: &mut KafkaCounters,
+    ) {
+        self.send_vetoes(frames, false, &mut To { sender, counters, now, unix_ns });
+    }
+
     /// Takes note of the state of the run, about once a second.
     pub(super) fn observe(
         &mut self,
@@ -119,7 +132,7 @@ impl AboutRun {
     ) {
         let mut to = To { sender, counters, now, unix_ns };
         self.send_totals(state, maker, None, &mut to);
-        self.send_vetoes(state, false, &mut to);
+        self.send_vetoes(state.ledger.frames.as_ref(), false, &mut to);
         if self.status_sent.is_none_or(|sent| now.saturating_sub(sent) >= STATUS_INTERVAL) {
             self.status_sent = Some(now);
             self.send_status(state, "running", &mut to);
@@ -140,7 +153,7 @@ impl AboutRun {
     ) {
         let mut to = To { sender, counters, now, unix_ns };
         self.send_totals(state, maker, Some(outcome), &mut to);
-        self.send_vetoes(state, true, &mut to);
+        self.send_vetoes(state.ledger.frames.as_ref(), true, &mut to);
         self.send_status(state, "ended", &mut to);
     }
 
@@ -203,8 +216,8 @@ impl AboutRun {
     }
 
     /// What the bits of frames mean, if that has changed, or in any case.
-    fn send_vetoes(&mut self, state: &RunState, in_any_case: bool, to: &mut To<'_>) {
-        let (Some(topic), Some(frames)) = (&self.rules.topics.vetoes, &state.ledger.frames) else { return };
+    fn send_vetoes(&mut self, frames: Option<&FrameLedger>, in_any_case: bool, to: &mut To<'_>) {
+        let (Some(topic), Some(frames)) = (&self.rules.topics.vetoes, frames) else { return };
         let vetoes = VetoNames::of(frames);
         if in_any_case || self.vetoes.as_ref() != Some(&vetoes) {
             let payload = vetoes.encode(&mut self.encoder, to.unix_ns as i64);

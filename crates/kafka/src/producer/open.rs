@@ -101,7 +101,7 @@ fn open(settings: &KafkaSettings, context: &OutputContext) -> Result<Box<dyn Out
         before: numbered_from.clone(),
         start_ns: context.clock.unix_ns() as i64,
     };
-    Ok(Box::new(KafkaOutput {
+    let mut output = KafkaOutput {
         name,
         maker: MessageMaker::new(settings.message_rules(context), &names, &numbered_from),
         packer: Packer::new(packing),
@@ -111,7 +111,11 @@ fn open(settings: &KafkaSettings, context: &OutputContext) -> Result<Box<dyn Out
         clock: Arc::clone(&context.clock),
         memory_bound: settings.own_memory(context),
         has_said_the_end: false,
-    }))
+    };
+    let (now, unix_ns) = (context.clock.elapsed(), context.clock.unix_ns());
+    let KafkaOutput { about_run, sender, counters, .. } = &mut output;
+    about_run.begin(context.ledger.frames.as_ref(), sender, now, unix_ns, counters);
+    Ok(Box::new(output))
 }
 
 /// All topics must be there. Brokers come to know a new one, and who leads it, a moment after it was made.
