@@ -51,6 +51,11 @@ const INSTRUMENTS: &[(&str, Packets)] = &[
     ("freia", Packets::Simulated),
     ("gdgem-nmx", Packets::Simulated),
     ("gdgem-srs", Packets::Simulated),
+    ("isis-large", Packets::Simulated),
+    ("isis-lvds", Packets::Simulated),
+    ("isis-madc", Packets::Simulated),
+    ("isis-v2", Packets::Simulated),
+    ("isis-wlsf", Packets::Simulated),
     ("let", Packets::Simulated),
     ("multiblade-50", Packets::Simulated),
     ("multiblade", Packets::Simulated),
@@ -231,6 +236,7 @@ fn page(config: &Config, capture: &Path) -> (Value, Vec<Image>, u64) {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::start());
     let view = LiveView::start(ViewOptions {
         address: "127.0.0.1:0".parse().expect("an address"),
+        pixel_ids: detector.pixel_ids(),
         beam_monitors: monitors.iter().map(|data| data.plan().clone()).collect(),
         placement: config
             .place(detector.geometry(), monitors.iter().map(|data| data.plan().name.as_str()))

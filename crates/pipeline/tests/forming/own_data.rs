@@ -14,7 +14,7 @@ use evforge_outputs::packet_tap::PacketTap;
 use evforge_pipeline::capture_run::CaptureRun;
 use evforge_pipeline::monitor_tap::MonitorTap;
 use evforge_pipeline::run_control::RunControl;
-use evforge_sim::score::{ScoreSettings, event_file, score};
+use evforge_sim::score::{ScoreSettings, event_file, ids_to_pixels, score};
 use evforge_sim::truth;
 use evforge_testkit::own_data::{capture_names, capture_path, configuration_path, table_path};
 use std::fs::File;
@@ -159,15 +159,18 @@ fn largest_distance(name: &str) -> [f64; 3] {
 #[test]
 fn events_are_the_neutrons_that_were_there() {
     for name in capture_names() {
-        let geometry = config(&name, &[]).build_detector().expect("a checked configuration").geometry();
+        let detector = config(&name, &[]).build_detector().expect("a checked configuration");
         let settings =
             ScoreSettings { largest_distance: largest_distance(&name), ..ScoreSettings::default() };
         let open = |kind| BufReader::new(File::open(table_path(kind, &name)).expect("a table of data/"));
         let mut neutrons = truth::read(open("truth")).expect("a truth");
         // Those of an integrating monitor make no events.
         neutrons.retain(|neutron| neutron.pixel_id != 0);
-        let events = event_file::read(open("events")).expect("events");
-        let score = score(&geometry, &neutrons, &events, &settings).unwrap_or_else(|error| panic!("{error}"));
+        let mut events = event_file::read(open("events")).expect("events");
+        if let Some(ids) = detector.pixel_ids() {
+            ids_to_pixels(&ids, &mut neutrons, &mut events);
+        }
+        let score = score(&detector.geometry(), &neutrons, &events, &settings).unwrap_or_else(|error| panic!("{error}"));
         // Lost packets take their neutrons along, and cut others in two.
         let is_whole = !name.ends_with("-faults");
         let demands = Demands {
