@@ -25,9 +25,12 @@
 //! | [`open_frame`] | a frame that is being put together |
 //! | [`assembly`] | which frame a message is of, and when a frame is closed |
 //! | [`key_sort`], [`outlet`] | a closed frame: events into order, and out |
-//! | [`counters`] | what is counted, with the laws |
+//! | `timing` | what the times of a message mean |
+//! | `amplitudes` | what channels show while somebody looks |
+//! | [`counters`], `message_counts` | what is counted, with the laws |
 //! | [`pipeline`] | [`Isis`]: all of it as a [`Detector`](evforge_core::detector::Detector) |
 
+mod amplitudes;
 pub mod assembly;
 pub mod board_clock;
 pub mod boards;
@@ -36,12 +39,14 @@ pub mod counters;
 pub mod decode;
 pub mod key_sort;
 pub mod layout;
+mod message_counts;
 pub mod open_frame;
 pub mod outlet;
 pub mod pieces;
 pub mod pipeline;
 pub mod sent_numbers;
 pub mod settings;
+mod timing;
 pub mod wiring;
 
 pub use counters::IsisCounters;

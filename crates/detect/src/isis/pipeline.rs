@@ -1,14 +1,16 @@
 //! The pipeline of the streaming readout of ISIS: packets in, frames with their events out.
 
+use super::amplitudes::Amplitudes;
 use super::assembly::{Assembly, Placed};
 use super::board_clock::{Finding, JumpRules};
 use super::boards::{Board, BoardKey, Boards};
 use super::counters::IsisCounters;
 use super::decode::{EventColumns, Timing, version_1, version_2};
 use super::layout::PixelLayout;
+use super::message_counts::{count_fault, count_message};
 use super::open_frame::of_message;
-use super::settings::{IsisSettings, Ticks};
-use super::wiring::BoardType;
+use super::settings::IsisSettings;
+use super::timing::timing;
 use crate::first_cases::FirstCases;
 use crate::packet_gate::PacketGate;
 use crate::settings::SettingsError;
@@ -19,19 +21,13 @@ use evforge_core::event::EventBatch;
 use evforge_core::frame::FrameLedger;
 use evforge_core::geometry::LogicalGeometry;
 use evforge_core::ledger::DetectorLedger;
-use evforge_core::monitor::{ChannelGroup, MonitorData, MonitorPlan};
+use evforge_core::monitor::MonitorData;
 use evforge_core::packet::{LARGEST_PAYLOAD, Packet, PacketBatch};
 use evforge_core::pixel_ids::PixelIds;
-use evforge_wire::isis::event::v2::SelfDescribed;
-use evforge_wire::isis::{Fault, Header, Kind, Message, Messages, Version};
+use evforge_wire::isis::{Kind, Message, Messages, Version};
 use pulp::Arch;
 use std::net::IpAddr;
 use std::sync::Arc;
-
-/// Channels of a board of version 2 whose amplitudes are told apart.
-const CHANNELS_V2: usize = 8;
-/// Bits of an amplitude that are shown.
-const AMPLITUDE_BITS: u32 = 12;
 
 /// A packet of which some messages have been taken.
 #[derive(Clone, Copy, Debug, Default)]
@@ -75,15 +71,7 @@ pub struct Isis {
     unknown: FirstCases<IpAddr>,
     gate: PacketGate,
     counters: IsisCounters,
-    monitor: Option<Box<Monitor>>,
-}
-
-/// Monitor data, and where each board's channels begin.
-#[derive(Debug)]
-struct Monitor {
-    data: MonitorData,
-    /// First channel of each board; none for those without amplitudes.
-    first: Vec<Option<usize>>,
+    monitor: Option<Box<Amplitudes>>,
 }
 
 impl Isis {
@@ -149,7 +137,7 @@ impl Isis {
             match messages.next() {
                 None => break,
                 Some(Err(fault)) => {
-                    self.count_fault(fault);
+                    count_fault(&mut self.counters, fault);
                     is_cut_short = fault.ends_datagram();
                 }
                 Some(Ok(message)) => {
@@ -183,7 +171,7 @@ impl Isis {
         events: &mut EventBatch,
     ) -> Result<(), usize> {
         let header = &message.header;
-        if is_new && !self.count_message(header) {
+        if is_new && !count_message(&mut self.counters, &mut self.last_version, header) {
             return Ok(());
         }
         let key = BoardKey::of(packet.origin.source.ip(), header);
@@ -196,7 +184,7 @@ impl Isis {
             self.counters.readouts += message.len() as u64;
             board.observe(header, packet.origin.arrival_ns);
             if let Some(monitor) = &mut self.monitor {
-                watch(monitor, number, board, message);
+                monitor.watch(number, board, message);
             }
         }
         #[cfg(test)]
@@ -219,30 +207,6 @@ impl Isis {
         }
         let timing = timing(self.arch, &self.settings, board, header);
         self.hand_on(number, reference_ns, message, timing, from, events)
-    }
-
-    /// Counts a sound message; false if it is none of a frame.
-    fn count_message(&mut self, header: &Header) -> bool {
-        let counters = &mut self.counters;
-        counters.messages += 1;
-        match header.version {
-            Version::V1 => counters.messages_of_version_1 += 1,
-            Version::V2 => counters.messages_of_version_2 += 1,
-        }
-        let changes = self.last_version.is_some_and(|version| version != header.version);
-        counters.version_changes += u64::from(changes);
-        self.last_version = Some(header.version);
-        counters.messages_paused += u64::from(header.is_paused);
-        match header.kind {
-            Kind::NeutronData => {}
-            Kind::Veto => counters.messages_veto += 1,
-            Kind::EndOfRun => counters.messages_end_of_run += 1,
-            Kind::SampleEnvironment => {
-                counters.messages_of_sample_environment += 1;
-                return false;
-            }
-        }
-        true
     }
 
     #[cold]
@@ -325,22 +289,6 @@ impl Isis {
         Ok(())
     }
 
-    fn count_fault(&mut self, fault: Fault) {
-        let counters = &mut self.counters;
-        counters.messages += 1;
-        *match fault {
-            Fault::HeaderCut(_) => &mut counters.messages_header_cut,
-            Fault::MalformedWord1(_) => &mut counters.messages_malformed,
-            Fault::LengthTooShort { .. } => &mut counters.messages_too_short,
-            Fault::LengthBeyondDatagram { .. } => &mut counters.messages_beyond_packet,
-            Fault::WrongVersion(_) => &mut counters.messages_of_wrong_version,
-            Fault::UnknownType(_) => &mut counters.messages_of_unknown_type,
-            Fault::InvalidTime(_) => &mut counters.messages_without_valid_time,
-            Fault::HalfEvent(_) => &mut counters.messages_with_half_event,
-            Fault::WidthsTooLarge(_) => &mut counters.messages_with_wrong_widths,
-        } += 1;
-    }
-
     /// Hands out what is closed. False if the batch filled up before the end.
     fn drain(&mut self, events: &mut EventBatch) -> bool {
         let Self { assembly, boards, counters, .. } = self;
@@ -387,43 +335,6 @@ impl Isis {
         }
         notes
     }
-
-    fn monitor_plan(&self) -> (MonitorPlan, Vec<Option<usize>>) {
-        let (mut groups, mut first, mut next) = (Vec::new(), Vec::new(), 0);
-        for board in self.boards.all() {
-            let channels = match &board.wired {
-                Some(wired) => wired.channels(),
-                None if board.is_control => 0,
-                None => CHANNELS_V2,
-            };
-            first.push((channels > 0).then_some(next));
-            if channels > 0 {
-                groups.push(ChannelGroup::new(board.name.clone(), channels));
-                next += channels;
-            }
-        }
-        let plan = MonitorPlan {
-            groups,
-            planes: Vec::new(),
-            amplitude_bits: AMPLITUDE_BITS,
-            cluster_amplitude_bits: AMPLITUDE_BITS,
-        };
-        (plan, first)
-    }
-}
-
-/// What the times of a message mean.
-fn timing(arch: Arch, settings: &IsisSettings, board: &Board, header: &Header) -> Timing {
-    let Ticks { wlsf, madc, lvds } = settings.ticks(header.version);
-    let tick = match (header.version, board.wired.map(|wired| wired.board_type()), header.pcb) {
-        (Version::V1, Some(BoardType::MadcPosition | BoardType::MadcHeight), _) | (Version::V2, _, 3544) => {
-            madc
-        }
-        (Version::V1, Some(BoardType::Lvds), _) | (Version::V2, _, 3634) => lvds,
-        _ => wlsf,
-    };
-    let delay_ns = u64::from(header.frame_sync_delay) * (settings.frame_sync_delay_unit / 1000);
-    Timing { arch, tick_ns: (tick / 1000) as u32, delay_ns }
 }
 
 /// Takes a message into its frame.
@@ -460,30 +371,6 @@ fn take_suspect(
     let placed = Placed { board: number, at, header: &suspect.header, events, timing };
     take(placed, board, assembly, counters, expects_seen);
     board.clock.keep(memory);
-}
-
-/// Shows the amplitudes of a message.
-#[cold]
-fn watch(monitor: &mut Monitor, number: usize, board: &Board, message: &Message<'_>) {
-    let Some(first) = monitor.first.get(number).copied().flatten() else { return };
-    for event in message.events() {
-        let amplitude = match (&board.wired, &message.header.board) {
-            (Some(wired), _) => wired.amplitude(event),
-            (None, Some(described)) => {
-                let SelfDescribed { channel, diagnostic, .. } =
-                    SelfDescribed::of(u64::from_be_bytes(*event) as u32, described);
-                let amplitude = diagnostic.min((1 << AMPLITUDE_BITS) - 1) as u16;
-                usize::try_from(channel)
-                    .ok()
-                    .filter(|&channel| channel < CHANNELS_V2)
-                    .map(|channel| (channel, amplitude))
-            }
-            (None, None) => None,
-        };
-        if let Some((channel, amplitude)) = amplitude {
-            monitor.data.readout(first + channel, amplitude);
-        }
-    }
 }
 
 impl Detector for Isis {
@@ -586,13 +473,10 @@ impl Detector for Isis {
     }
 
     fn set_monitoring(&mut self, on: bool) {
-        self.monitor = on.then(|| {
-            let (plan, first) = self.monitor_plan();
-            Box::new(Monitor { data: MonitorData::new(plan), first })
-        });
+        self.monitor = on.then(|| Box::new(Amplitudes::of(self.boards.all())));
     }
 
     fn monitor(&self) -> Option<&MonitorData> {
-        self.monitor.as_ref().map(|monitor| &monitor.data)
+        self.monitor.as_ref().map(|monitor| monitor.data())
     }
 }

@@ -8,15 +8,8 @@ use std::process::Command;
 
 /// Configurations of which nothing can be reduced: sampled channels, which have no place, and beam monitors alone, whose places are
 /// checked with `amor-ess.toml`, where they stand alongside. Those of ISIS have no places.
-const NOT_REDUCED: [&str; 7] = [
-    "adc-readout",
-    "beam-monitors",
-    "isis-large",
-    "isis-lvds",
-    "isis-madc",
-    "isis-v2",
-    "isis-wlsf",
-];
+const NOT_REDUCED: [&str; 7] =
+    ["adc-readout", "beam-monitors", "isis-large", "isis-lvds", "isis-madc", "isis-v2", "isis-wlsf"];
 
 /// Those whose columns run into the depth of the detector, so that the mask lies across layers and rows.
 const DEEP_COLUMNS: [&str; 1] = ["multigrid-cncs"];

@@ -170,7 +170,8 @@ fn events_are_the_neutrons_that_were_there() {
         if let Some(ids) = detector.pixel_ids() {
             ids_to_pixels(&ids, &mut neutrons, &mut events);
         }
-        let score = score(&detector.geometry(), &neutrons, &events, &settings).unwrap_or_else(|error| panic!("{error}"));
+        let score = score(&detector.geometry(), &neutrons, &events, &settings)
+            .unwrap_or_else(|error| panic!("{error}"));
         // Lost packets take their neutrons along, and cut others in two.
         let is_whole = !name.ends_with("-faults");
         let demands = Demands {
