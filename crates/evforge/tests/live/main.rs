@@ -7,6 +7,7 @@ mod common;
 mod demo_of_everything;
 mod drop;
 mod faults;
+mod isis;
 mod loopback;
 mod measured_formation;
 mod measured_link;
