@@ -133,7 +133,9 @@ pub(crate) fn configuration(name: &str, tables: &str, folder: &Path) -> PathBuf 
     let text = std::fs::read_to_string(&shipped).expect("a shipped configuration");
     let configs = shipped.parent().expect("a folder").display().to_string();
     // Files that it names are next to it.
-    let text = text.replace("\"reference-2018/", &format!("\"{configs}/reference-2018/"));
+    let text = ["reference-2018", "isis"]
+        .iter()
+        .fold(text, |text, inner| text.replace(&format!("\"{inner}/"), &format!("\"{configs}/{inner}/")));
     let path = folder.join(name);
     std::fs::write(&path, format!("{text}\n{tables}")).expect("a configuration");
     path
