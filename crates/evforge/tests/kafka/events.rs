@@ -64,6 +64,11 @@ fn of_topic(messages: &[TopicMessage]) -> Columns {
                     columns.pixels.extend(range(events.pixel_id.to_vec()));
                 }
             }
+            // Frames are announced, and numbered with their events.
+            Message::Pu00(frame) => {
+                assert_eq!(frame.message_id, number);
+                columns.pulse(frame.reference_time);
+            }
             Message::Ev42(events) => {
                 assert_eq!(events.message_id, number as u64);
                 columns.pulse(events.pulse_time as i64);
@@ -107,7 +112,7 @@ fn captures(folder: &Path) -> Vec<(PathBuf, PathBuf)> {
     let mut names: Vec<_> = std::fs::read_dir(&configs).unwrap().map(|entry| entry.unwrap().path()).collect();
     names.retain(|path| path.extension().is_some_and(|ending| ending == "toml"));
     names.sort();
-    assert_eq!(names.len(), 17, "a configuration came or went: does this test run it?");
+    assert_eq!(names.len(), 22, "a configuration came or went: does this test run it?");
     for config in names {
         let capture = folder.join(config.file_name().unwrap()).with_extension("pcapng");
         let (config_text, output) = (config.to_str().unwrap(), capture.to_str().unwrap());
