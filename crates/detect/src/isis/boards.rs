@@ -7,7 +7,10 @@ use super::settings::{Expected, IsisSettings};
 use evforge_core::ledger::{PacketLedger, SourceLedger};
 use evforge_core::sequence::SequenceTracker;
 use evforge_wire::isis::{Header, Version};
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
+
+/// The source of a listed board as long as none is known.
+const ANYWHERE: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
 
 /// Who a message is of. Version 1 knows the source alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,7 +78,7 @@ pub(super) fn listed(settings: &IsisSettings) -> impl Iterator<Item = Listed> {
         }
     }
     let described = settings.boards.iter().map(|board| Listed {
-        key: BoardKey { source: board.source, pcb: board.pcb, address: board.address },
+        key: BoardKey { source: board.source.unwrap_or(ANYWHERE), pcb: board.pcb, address: board.address },
         name: board.name.clone(),
         wired: None,
         is_control: board.address.is_none(),
@@ -199,12 +202,16 @@ impl Boards {
         let key = listed.key;
         let number = self.boards.len();
         self.boards.push(Board::new(listed, is_expected));
+        self.enter(key, number);
+        number
+    }
+
+    fn enter(&mut self, key: BoardKey, number: usize) {
         let mut place = self.place(&key);
         while self.table[place] != 0 {
             place = (place + 1) % self.table.len();
         }
         self.table[place] = number as u16 + 1;
-        number
     }
 
     fn place(&self, key: &BoardKey) -> usize {
@@ -228,14 +235,24 @@ impl Boards {
         }
     }
 
-    /// Takes a board that nobody has listed: one of version 2, which says itself what its events mean. None if it cannot be
-    /// followed.
+    /// Takes a board of version 2, which says itself what its events mean: one that is listed without a source, or that nobody has
+    /// listed. None if it cannot be followed.
     #[cold]
     pub fn meet(&mut self, key: BoardKey, version: Version) -> Option<usize> {
-        if version == Version::V1 || self.boards.len() >= self.room {
+        if version == Version::V1 {
             return None;
         }
         let BoardKey { source, pcb, address } = key;
+        let waits = BoardKey { source: ANYWHERE, ..key };
+        if let Some(number) = self.boards.iter().position(|board| board.key == waits && board.messages == 0) {
+            // Listed without a source: it is the first one that says it is this board.
+            self.boards[number].key = key;
+            self.enter(key, number);
+            return Some(number);
+        }
+        if self.boards.len() >= self.room {
+            return None;
+        }
         let name = match address {
             Some(address) => format!("PC{pcb} {address} ({source})"),
             None => format!("PC{pcb} ({source})"),

@@ -54,8 +54,8 @@ impl Default for Ticks {
 #[derive(Clone, Debug, PartialEq, Eq, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BoardSettings {
-    /// Where its datagrams come from.
-    pub source: IpAddr,
+    /// Where its datagrams come from; none if that does not matter: pcb and address say which board it is.
+    pub source: Option<IpAddr>,
     /// Number of the printed circuit board, e.g. 3877 of a PC3877MS.
     pub pcb: u16,
     /// Address of the board (word 13). None for a board without parameters: a control board.

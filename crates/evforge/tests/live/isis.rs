@@ -7,7 +7,7 @@ use evforge_core::packet::{Packet, PacketSlab};
 use evforge_net::capture::CaptureReader;
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::net::{IpAddr, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, UdpSocket};
 use std::path::Path;
 use std::time::Duration;
 
@@ -32,7 +32,10 @@ fn packets(capture: &str) -> Vec<(IpAddr, Vec<u8>)> {
     let mut slab = PacketSlab::new(1 << 14, 1 << 24);
     let mut reader = CaptureReader::open(Path::new(capture)).unwrap();
     let _fill = reader.fill(&mut slab).unwrap();
-    let packet = |packet: Packet<'_>| (packet.origin.source.ip(), packet.bytes.to_vec());
+    let packet = |packet: Packet<'_>| {
+        let IpAddr::V4(source) = packet.origin.source.ip() else { panic!("another address") };
+        (IpAddr::V4(Ipv4Addr::new(127, 0, 0, source.octets()[3])), packet.bytes.to_vec())
+    };
     slab.batch().iter().map(packet).collect()
 }
 

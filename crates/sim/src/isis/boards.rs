@@ -199,7 +199,8 @@ fn described(
     let listed = settings.boards.iter().filter_map(|board| Some((board, board.address?)));
     let mut senders = Vec::new();
     for (board, address) in listed {
-        senders.push((board.name.clone(), v4(board.source)?, board.pcb, address));
+        let source = board.source.map_or(Ok(FIRST_ADDRESS), v4)?;
+        senders.push((board.name.clone(), source, board.pcb, address));
     }
     if senders.is_empty() {
         senders.extend((0..simulation.boards).map(|number| {
@@ -287,7 +288,7 @@ fn control(settings: &IsisSettings, version: Version) -> Result<Option<Board>, S
             (format!("control board ({source})"), source, 0)
         }
         Version::V2 => match settings.boards.iter().find(|board| board.address.is_none()) {
-            Some(board) => (board.name.clone(), board.source, board.pcb),
+            Some(board) => (board.name.clone(), board.source.unwrap_or(FIRST_ADDRESS.into()), board.pcb),
             None => (format!("PC{CONTROL_PCB} ({FIRST_ADDRESS})"), IpAddr::V4(FIRST_ADDRESS), CONTROL_PCB),
         },
     };

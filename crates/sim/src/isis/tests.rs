@@ -149,7 +149,7 @@ fn all_boards_of_version_1_send_every_neutron_with_its_id() {
 #[test]
 fn boards_of_version_2_send_every_neutron_with_its_id_listed_or_not() {
     let listed = |number: u8, pcb, address| BoardSettings {
-        source: [10, 0, 0, number].into(),
+        source: Some([10, 0, 0, number].into()),
         pcb,
         address,
         name: format!("board {number}"),

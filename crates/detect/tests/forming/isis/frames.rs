@@ -140,7 +140,7 @@ fn messages_that_come_twice_count_once() {
 fn what_the_control_board_says_of_a_frame_counts() {
     let mut settings = two_boards();
     settings.boards.push(BoardSettings {
-        source: address(9),
+        source: Some(address(9)),
         pcb: 15,
         address: None,
         name: "control".into(),
@@ -255,7 +255,7 @@ proptest! {
         order in prop::collection::vec(any::<u32>(), 120), per_slab in 1..9_usize, batch in 1..40_usize,
     ) {
         let mut settings = two_boards();
-        settings.boards.push(BoardSettings { source: address(3), pcb: 3877, address: Some(3), name: "fibres 3".into() });
+        settings.boards.push(BoardSettings { source: Some(address(3)), pcb: 3877, address: Some(3), name: "fibres 3".into() });
         // Each board goes through its frames in order; some of its messages are lost.
         let mut packets: Vec<(u8, (IpAddr, Vec<u8>))> = Vec::new();
         for board in 1..4 {

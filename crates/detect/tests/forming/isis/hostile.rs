@@ -51,6 +51,21 @@ fn boards_that_nothing_is_known_of_are_named() {
 }
 
 #[test]
+fn a_board_is_listed_by_its_address_alone_and_a_second_one_with_it_is_another() {
+    let mut settings = two_boards();
+    settings.boards.iter_mut().for_each(|board| board.source = None);
+    settings.boards.truncate(1);
+    let (formed, isis) = form(&settings, &[message(1, 0, 1, &[(1, 1)]), message(1, 1, 1, &[(1, 1)])]);
+    assert!(formed.iter().all(|(_, frame, _)| frame.state == evforge_core::frame::FrameState::Complete));
+    let ledger = isis.ledger();
+    assert_eq!((ledger.sources.len(), ledger.sources[0].name.as_str()), (1, "fibres 1"));
+    let (_, other) = message(1, 0, 1, &[(2, 2)]);
+    let (_, isis) = form(&settings, &[message(1, 0, 1, &[(1, 1)]), (address(7), other)]);
+    let names: Vec<String> = isis.ledger().sources.iter().map(|source| source.name.clone()).collect();
+    assert_eq!(names, ["fibres 1", "PC3877 1 (192.168.1.7)"]);
+}
+
+#[test]
 fn events_that_cannot_be_expressed_are_counted_by_their_reason() {
     let mut far = header(1, 0, 3);
     far.board = far.board.map(|board| BoardParameters { detector_id_offset: i32::MAX as u32 - 1, ..board });

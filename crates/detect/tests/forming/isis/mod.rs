@@ -42,7 +42,7 @@ fn wired(table: &str) -> IsisSettings {
 /// Two fibre boards of version 2, and small memory.
 fn two_boards() -> IsisSettings {
     let board = |number: u8| BoardSettings {
-        source: address(number),
+        source: Some(address(number)),
         pcb: 3877,
         address: Some(number),
         name: format!("fibres {number}"),
