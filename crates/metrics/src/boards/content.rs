@@ -146,7 +146,26 @@ fn events(stages: &[Stage]) -> Board {
             ),
         ],
     );
-    let rows = [top, thrown].into_iter().chain(rows_of_stages(stages, |group| group == crate::run::DETECTOR));
+    let frames = row(
+        "Frames",
+        vec![
+            panel(&run::FRAMES_RAW, "Raw frames per second", "short", each),
+            panel(&run::FRAMES_GOOD, "Good frames per second", "short", each),
+            panel(
+                &run::FRAMES_IN_STATE,
+                "Frames per second, complete or not",
+                "short",
+                "{{instance}} {{state}}",
+            ),
+            panel(&run::FRAMES_WITH_VETO, "Frames with a veto, per second", "short", "{{instance}} {{veto}}"),
+            panel(&run::FRAMES_CHARGE_RAW, "Proton charge per second, µAh", "short", each),
+            panel(&run::FRAMES_CHARGE_GOOD, "Of good frames, µAh per second", "short", each),
+            panel(&run::FRAMES_EVENTS_GOOD, "Events of good frames per second", "short", each),
+        ],
+    );
+    let rows = [top, thrown, frames]
+        .into_iter()
+        .chain(rows_of_stages(stages, |group| group == crate::run::DETECTOR));
     Board {
         uid: "evforge-events",
         title: "evforge: event formation",
