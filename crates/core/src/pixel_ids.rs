@@ -1,7 +1,7 @@
 //! Pixel ids that a facility has given: in stretches anywhere in the numbers, not from 1 on.
 //!
 //! Events carry these ids, and so do files and messages. Pictures need pixels that follow one another: [`PixelIds`] says which
-//! pixel of the [`LogicalGeometry`](crate::geometry::LogicalGeometry) an id is, and back. Detectors without it number their
+//! pixel of the [`LogicalGeometry`] an id is, and back. Detectors without it number their
 //! pixels as the geometry does.
 
 use crate::event::PixelId;
