@@ -11,7 +11,7 @@
 use super::board_clock::{At, JumpRules};
 use super::boards::{Board, Boards};
 use super::counters::IsisCounters;
-use super::decode::{KeyColumn, Timing, version_1, version_2};
+use super::decode::{KeyColumn, Timing, decode_events};
 use super::open_frame::{BoardPart, Comparison, OpenFrame, mark};
 use super::outlet::Outlet;
 use super::pieces::Pieces;
@@ -19,7 +19,7 @@ use super::settings::{Announced, FrameSettings, MESSAGE_EVENTS, PIECE};
 use crate::earliest::{Earliest, NEVER};
 use evforge_core::event::EventBatch;
 use evforge_core::frame::{FrameLedger, FrameState};
-use evforge_wire::isis::{Header, Version};
+use evforge_wire::isis::Header;
 use std::collections::VecDeque;
 
 /// Room that a message and one that was put aside need: frames, and pieces.
@@ -401,14 +401,7 @@ fn place(
         let Some(room) = pieces.room(&mut frame.held, events.len()) else { break };
         let (these, rest) = events.split_at(room.len().min(events.len()));
         let mut out = KeyColumn { keys: room, used: 0 };
-        let placed = match (header.version, &board.wired, &header.board) {
-            (Version::V1, Some(wired), _) => version_1(these, wired, timing, &mut out, counters),
-            (Version::V2, _, Some(described)) => version_2(these, described, timing, &mut out, counters),
-            _ => {
-                counters.without_meaning += these.len() as u64;
-                0
-            }
-        };
+        let placed = decode_events(these, header, board.wired.as_ref(), timing, &mut out, counters);
         frame.held.grow(placed);
         all += placed;
         events = rest;

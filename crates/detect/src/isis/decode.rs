@@ -6,8 +6,8 @@
 
 use super::counters::IsisCounters;
 use super::wiring::{BoardType, CHANNELS, WiringRow};
-use evforge_wire::isis::BoardParameters;
 use evforge_wire::isis::event::{v1, v2};
+use evforge_wire::isis::{BoardParameters, Header, Version};
 use pulp::Arch;
 
 /// The largest time of flight in nanoseconds, and the largest id: 31 bits.
@@ -127,10 +127,31 @@ impl Timing {
     }
 }
 
+/// Appends the events of a message, or some of them, to `out`, in which there is room for all. Returns how many there are; those
+/// that are not handed on are counted. `wired` is what the table says of its board, in version 1.
+#[inline]
+pub fn decode_events(
+    events: &[[u8; 8]],
+    header: &Header,
+    wired: Option<&WiredBoard>,
+    timing: Timing,
+    out: &mut impl Columns,
+    counters: &mut IsisCounters,
+) -> usize {
+    match (header.version, wired, &header.board) {
+        (Version::V1, Some(wired), _) => version_1(events, wired, timing, out, counters),
+        (Version::V2, _, Some(described)) => version_2(events, described, timing, out, counters),
+        _ => {
+            counters.without_meaning += events.len() as u64;
+            0
+        }
+    }
+}
+
 /// Appends the events of a version 1 message to `out`, in which there is room for all. Returns how many there are; those that
 /// are not handed on are counted.
 #[inline]
-pub fn version_1(
+fn version_1(
     events: &[[u8; 8]],
     board: &WiredBoard,
     timing: Timing,
@@ -172,7 +193,7 @@ pub fn version_1(
 
 /// As [`version_1`], of a version 2 message.
 #[inline]
-pub fn version_2(
+fn version_2(
     events: &[[u8; 8]],
     board: &BoardParameters,
     timing: Timing,

@@ -5,7 +5,7 @@ use super::assembly::{Assembly, Placed};
 use super::board_clock::{Finding, JumpRules};
 use super::boards::{Board, BoardKey, Boards};
 use super::counters::IsisCounters;
-use super::decode::{EventColumns, Timing, version_1, version_2};
+use super::decode::{EventColumns, Timing, decode_events};
 use super::layout::PixelLayout;
 use super::message_counts::{count_fault, count_message};
 use super::open_frame::of_message;
@@ -198,14 +198,13 @@ impl Isis {
             }
             return Ok(());
         }
-        let delay_ns = u64::from(header.frame_sync_delay) * (self.settings.frame_sync_delay_unit / 1000);
+        let timing = timing(self.arch, &self.settings, board, header);
         // The time is after 2000, and the delay less than that.
-        let reference_ns = header.gps_ns.saturating_sub(delay_ns);
+        let reference_ns = header.gps_ns.saturating_sub(timing.delay_ns);
         if self.assembly.is_some() {
-            self.put_together(number, reference_ns, message);
+            self.put_together(number, reference_ns, message, timing);
             return Ok(());
         }
-        let timing = timing(self.arch, &self.settings, board, header);
         self.hand_on(number, reference_ns, message, timing, from, events)
     }
 
@@ -218,7 +217,7 @@ impl Isis {
     }
 
     /// Takes a message into its frame, or puts it aside if its time jumps.
-    fn put_together(&mut self, number: usize, reference_ns: u64, message: &Message<'_>) {
+    fn put_together(&mut self, number: usize, reference_ns: u64, message: &Message<'_>, timing: Timing) {
         let Self { boards, assembly, counters, settings, jumps, arch, .. } = self;
         let expects_seen = boards.expects_seen();
         let (Some(board), Some(assembly)) = (boards.get_mut(number), assembly) else { return };
@@ -239,7 +238,6 @@ impl Isis {
             board.clock.put_aside(reference_ns, header, events);
             return;
         };
-        let timing = timing(*arch, settings, board, header);
         let placed = Placed { board: number, at, header, events, timing };
         take(placed, board, assembly, counters, expects_seen);
     }
@@ -269,16 +267,7 @@ impl Isis {
             let mut placed = 0;
             events.append(these.len(), |times_ns, ids| {
                 let mut out = EventColumns { reference_ns, times_ns, ids, used: 0 };
-                placed = match (header.version, &board.wired, &header.board) {
-                    (Version::V1, Some(wired), _) => version_1(these, wired, timing, &mut out, counters),
-                    (Version::V2, _, Some(described)) => {
-                        version_2(these, described, timing, &mut out, counters)
-                    }
-                    _ => {
-                        counters.without_meaning += these.len() as u64;
-                        0
-                    }
-                };
+                placed = decode_events(these, header, board.wired.as_ref(), timing, &mut out, counters);
                 placed
             });
             counters.hits += placed as u64;
