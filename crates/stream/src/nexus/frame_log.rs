@@ -141,7 +141,8 @@ impl FrameLog {
             + self.state.growth(0)
     }
 
-    /// Brings what waits to the file: the times that announce the rows last.
+    /// Brings what waits to the file: the times that announce the rows last. Of a row that has changed, the state comes last: in the
+    /// file of a writer that was killed in between, the newest row has a state only with everything else.
     ///
     /// # Errors
     /// If HDF5 refuses.
