@@ -75,6 +75,8 @@ pub(crate) struct State {
     pub(crate) readings: u32,
     /// The file of each descriptor that is under the rules.
     files: Vec<Option<Box<str>>>,
+    /// Where relative paths begin.
+    here: String,
 }
 
 /// Nanoseconds of a reading of the clock, and of a turn.
@@ -109,6 +111,7 @@ pub(crate) fn start(plan: Plan) {
         trace,
         readings: 0,
         files: Vec::new(),
+        here: std::env::current_dir().map(|here| here.display().to_string()).unwrap_or_default(),
         plan,
     };
     state.add_thread();
@@ -368,6 +371,10 @@ impl State {
         let folder = self.plan.folder.to_str()?;
         if folder.is_empty() {
             return None;
+        }
+        let path = path.strip_prefix("./").unwrap_or(path);
+        if !path.starts_with('/') {
+            return (self.here == folder && !path.is_empty()).then(|| path.into());
         }
         path.strip_prefix(folder)?.strip_prefix('/').map(Into::into)
     }

@@ -8,7 +8,6 @@ use std::{fs, io};
 
 use evforge_core::frame::FrameTotals;
 use hdf5_metno::File;
-use hdf5_metno::file::LibraryVersion;
 
 use super::error::NexusError;
 use super::frame_log::FrameLog;
@@ -19,8 +18,9 @@ use super::records::Extent;
 use super::{moment, place};
 use crate::storage::diversion::divert;
 use crate::storage::growing::WorkerLost;
+use crate::storage::made_in_memory::{MadeInMemory, NotMade};
 use crate::storage::making::Making;
-use crate::storage::space::{DiskSpace, folder_of, try_out};
+use crate::storage::space::{DiskSpace, folder_of};
 use crate::storage::syncer::Syncer;
 use crate::storage::text::write_text;
 use crate::storage::workers::Workers;
@@ -69,61 +69,45 @@ impl OpenFile {
         space: &Arc<dyn DiskSpace>,
     ) -> Result<Self, NexusError> {
         let workers = start_workers(path, options)?;
-        let room = length_at_the_beginning(options) + BEYOND;
-        try_out(path, room).map_err(|cause| NexusError::io("make room for", path, cause))?;
         let making = Making::begin(path).map_err(|cause| match cause.kind() {
             ErrorKind::ResourceBusy => NexusError::InUse(path.to_owned()),
             _ => NexusError::io("make", path, cause),
         })?;
-        let file = File::with_options()
-            // The format of HDF5 1.10, by either bound: the oldest that can be followed, and read by all since.
-            .with_fapl(|access| access.libver_bounds(LibraryVersion::V110, LibraryVersion::V110))
-            .create_excl(making.path())
-            .map_err(|error| NexusError::hdf5("begin the writing", path, &error))?;
-        let made = Self::fill(&file, &making, path, options, beginning, space, (workers, room));
+        let hdf5 = |what, error: &_| NexusError::hdf5(what, path, error);
+        let made = MadeInMemory::create(making.path(), |access| access).map_err(|error| match error {
+            NotMade::Hdf5(error) => hdf5("begin the writing", &error),
+            NotMade::System(cause) => NexusError::io("make", path, cause),
+        })?;
+        // Nothing that is worth keeping is in it before all is: the end of `making` removes it.
+        let gone = |error| unless_gone(making.path(), path, error);
+        let room = length_at_the_beginning(options) + BEYOND;
+        space
+            .reserve(made.disk(), 0..room)
+            .map_err(|shortage| gone(NexusError::NoSpace { path: path.to_owned(), shortage }))?;
+        let layout = Layout::create(made.file(), options, beginning, workers)
+            .and_then(|layout| {
+                made.file().flush()?;
+                made.file().start_swmr()?;
+                Ok(layout)
+            })
+            .map_err(|error| hdf5("create the layout", &error))?;
+        let (file, handle) =
+            made.move_to_disk().map_err(|cause| gone(NexusError::io("make room for", path, cause)))?;
+        let about = handle.metadata().map_err(|cause| NexusError::io("look at", path, cause))?;
+        let identity = identity(&about);
+        let made = place::hold(making.path())
+            .map_err(gone)
+            .and_then(|lock| Ok((lock, start_syncer(path, options, &handle, space)?)))
+            .and_then(|held| name_it(making, path).map(|()| held));
         match made {
-            Ok((layout, handle)) => {
-                let about = handle.metadata().map_err(|cause| NexusError::io("look at", path, cause))?;
-                let identity = identity(&about);
-                let lock =
-                    place::hold(making.path()).map_err(|error| unless_gone(making.path(), path, error))?;
-                let syncer = start_syncer(path, options, &handle, space)?;
-                name_it(making, path)?;
+            Ok((lock, syncer)) => {
                 Ok(Self { layout, file, handle, syncer, reserved: room, identity, _lock: lock })
             }
             Err(error) => {
-                // Nothing in it yet: better gone than half a file, which the end of `making` sees to.
                 let _ = divert(&file);
                 Err(error)
             }
         }
-    }
-
-    /// Fills the file that is being made with all its groups and datasets, and lets others follow it.
-    fn fill(
-        file: &File,
-        making: &Making,
-        path: &Path,
-        options: &NexusOptions,
-        beginning: &Beginning,
-        space: &Arc<dyn DiskSpace>,
-        (workers, room): (Workers, u64),
-    ) -> Result<(Layout, fs::File), NexusError> {
-        let gone = |error| unless_gone(making.path(), path, error);
-        let handle = fs::OpenOptions::new()
-            .write(true)
-            .open(making.path())
-            .map_err(|cause| gone(NexusError::io("open", path, cause)))?;
-        space
-            .reserve(&handle, 0..room)
-            .map_err(|shortage| gone(NexusError::NoSpace { path: path.to_owned(), shortage }))?;
-        let layout = Layout::create(file, options, beginning, workers).and_then(|layout| {
-            file.flush()?;
-            file.start_swmr()?;
-            Ok(layout)
-        });
-        let layout = layout.map_err(|error| NexusError::hdf5("create the layout", path, &error))?;
-        Ok((layout, handle))
     }
 
     /// True if the file is still there under its name.

@@ -1,4 +1,5 @@
-//! Letting go of a file that a failed write has damaged, without another byte written to it.
+//! Another file under the hands of HDF5: one in memory for a file that a failed write has damaged, so that not another byte is written
+//! to it; and one on the disk for a file that was made in memory ([`made_in_memory`](super::made_in_memory)).
 //!
 //! HDF5 writes what it has in memory when a file is closed. After a failed write nobody knows what that makes of the file;
 //! and if the disk is still full, closing fails, and HDF5 1.10 keeps objects that are no longer there: the next file that
@@ -6,9 +7,10 @@
 //! exchanged for one of a file in memory. Closing succeeds, and the file on the disk stays as a killed writer would have
 //! left it, which recovery knows.
 
+use std::fs;
 use std::io;
 use std::mem::ManuallyDrop;
-use std::os::fd::{FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::ptr;
 
 use hdf5_metno::File;
@@ -22,7 +24,19 @@ use rustix::io::{DupFlags, dup3};
 /// # Errors
 /// If the operating system or HDF5 refuses; the file is as it was then.
 pub fn divert(file: &File) -> io::Result<()> {
-    let memory = memfd_create("damaged event file", MemfdFlags::CLOEXEC)?;
+    exchange(file, memfd_create("damaged event file", MemfdFlags::CLOEXEC)?.as_fd())
+}
+
+/// Makes everything that HDF5 reads from and writes to `file` from now on go to `to`, which has the same content and is open for both.
+///
+/// # Errors
+/// If the operating system or HDF5 refuses; the file is as it was then.
+pub fn divert_to(file: &File, to: &fs::File) -> io::Result<()> {
+    exchange(file, to.as_fd())
+}
+
+/// Puts `other` where HDF5 has the descriptor of `file`.
+fn exchange(file: &File, other: BorrowedFd<'_>) -> io::Result<()> {
     hdf5_metno::sync::sync(|| {
         let mut handle = ptr::null_mut();
         // SAFETY: the id is open for as long as `file` lives, the lock of the library is held, and `handle` is a place for
@@ -37,6 +51,6 @@ pub fn divert(file: &File) -> io::Result<()> {
         // SAFETY: HDF5 owns the descriptor and goes on owning it: it is open, and never closed here. That another file is
         // behind it is what is wanted.
         let mut descriptor = ManuallyDrop::new(unsafe { OwnedFd::from_raw_fd(descriptor) });
-        Ok(dup3(&memory, &mut descriptor, DupFlags::CLOEXEC)?)
+        Ok(dup3(other, &mut descriptor, DupFlags::CLOEXEC)?)
     })
 }

@@ -11,6 +11,7 @@
 //! | what is in a file, in another one | [`copy`](mod@copy) |
 //! | room on the disk before HDF5 needs it | [`space`] |
 //! | asking the disk to keep what was written | [`syncer`] |
+//! | a file that is made in memory and put on the disk as a whole | [`made_in_memory`] |
 //! | a name only for a file that can be followed | [`making`] |
 //! | a file whose writer was killed | [`superblock`]; one that a failed write has damaged: [`diversion`] |
 
@@ -20,6 +21,7 @@ pub mod copy;
 pub mod dataset;
 pub mod diversion;
 pub mod growing;
+pub mod made_in_memory;
 pub mod making;
 pub mod packer;
 pub mod raw_rows;

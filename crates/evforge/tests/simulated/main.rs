@@ -1,0 +1,121 @@
+//! The whole program on a simulated host (`crates/simulated-host`), with faults at random moments, from a seed.
+//!
+//! Each seed is a live run of the shipped program: packets that are lost, doubled and reordered on the way, disks that are full for a
+//! while or for good, short writes, slow disks, errors of the system, no descriptors, no threads, files that are removed, a clock that
+//! is set, signals, clients that stall. What it leaves is compared with the events that its packets make without any fault.
+//!
+//! ```text
+//! cargo test -p evforge --test simulated                     some seconds to a minute of seeds
+//! EVFORGE_SEEDS=10000 cargo test -p evforge --test simulated a_minute -- --nocapture
+//! EVFORGE_SEED=4711 cargo test -p evforge --test simulated a_minute -- --nocapture     one of them again, with its trace
+//! ```
+#![allow(clippy::unwrap_used)]
+
+mod checks;
+mod expected;
+mod instruments;
+mod left;
+mod program;
+mod scenario;
+mod tally;
+
+use program::Host;
+use scenario::Scenario;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+use tally::Tally;
+
+/// Of `make test`; the campaign takes as many seeds as it is told.
+const MINUTE: Duration = Duration::from_secs(50);
+const FIRST_SEED: u64 = 1;
+
+/// A number of the environment.
+fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok().map(|text| text.parse().unwrap_or_else(|_| panic!("{name}={text} is no number")))
+}
+
+/// Runs a seed: what is wrong with it, and what it survived.
+fn run(host: &Host, seed: u64) -> (Vec<String>, Tally) {
+    let scenario = Scenario::of(seed);
+    let outcome = host.run(&scenario);
+    let wrong = checks::of(&scenario, &outcome);
+    let mut tally = Tally::of(&outcome.trace);
+    for (kind, count) in ["lost", "doubled", "reordered"].iter().zip(scenario.on_the_way) {
+        tally.packets(kind, count);
+    }
+    (wrong, tally)
+}
+
+/// Runs seeds on both cores until the time is over or there are no more, and says what was found.
+fn campaign(first: u64, seeds: u64, time: Duration) -> (u64, Tally, Vec<(u64, Vec<String>)>) {
+    let end = Instant::now() + time;
+    let next = AtomicU64::new(first);
+    let (all, found) = (Mutex::new(Tally::default()), Mutex::new(Vec::new()));
+    let done = AtomicU64::new(0);
+    let enough = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            let (next, all, found, done, enough) = (&next, &all, &found, &done, &enough);
+            scope.spawn(move || {
+                let host = Host::new();
+                while Instant::now() < end && !enough.load(Ordering::Relaxed) {
+                    let seed = next.fetch_add(1, Ordering::Relaxed);
+                    if seed >= first.saturating_add(seeds) {
+                        break;
+                    }
+                    let (wrong, tally) = run(&host, seed);
+                    all.lock().unwrap().add(&tally);
+                    done.fetch_add(1, Ordering::Relaxed);
+                    if !wrong.is_empty() {
+                        let mut found = found.lock().unwrap();
+                        found.push((seed, wrong));
+                        // Enough to look at.
+                        if found.len() >= 20 {
+                            enough.store(true, Ordering::Relaxed);
+                        }
+                    }
+                }
+            });
+        }
+    });
+    (done.into_inner(), all.into_inner().unwrap(), found.into_inner().unwrap())
+}
+
+#[test]
+fn a_minute_of_seeds_loses_nothing_without_a_word() {
+    if !program::is_possible("a_minute_of_seeds_loses_nothing_without_a_word") {
+        return;
+    }
+    let one = number("EVFORGE_SEED");
+    let seeds = if one.is_some() { Some(1) } else { number("EVFORGE_SEEDS") };
+    let time = if seeds.is_some() { Duration::from_secs(24 * 3600) } else { MINUTE };
+    let (done, tally, found) =
+        campaign(one.or_else(|| number("EVFORGE_FIRST_SEED")).unwrap_or(FIRST_SEED), seeds.unwrap_or(u64::MAX / 2), time);
+    println!("{done} seeds\n{tally}");
+    for (seed, wrong) in &found {
+        println!("seed {seed} (again: EVFORGE_SEED={seed}): {}", wrong.join("\n    "));
+    }
+    assert!(found.is_empty(), "{} of {done} seeds: see above", found.len());
+    assert!(done >= 1 && (one.is_some() || tally.faults() > 0), "nothing was done to the program");
+}
+
+#[test]
+fn a_seed_replays_exactly() {
+    if !program::is_possible("a_seed_replays_exactly") {
+        return;
+    }
+    let host = Host::new();
+    for seed in [FIRST_SEED, 2, 3] {
+        let mut scenario = Scenario::of(seed);
+        scenario.every_turn = true;
+        let (first, second) = (host.run(&scenario), host.run(&scenario));
+        assert!(first.trace.lines().count() > 500, "{}", first.trace);
+        let pairs = first.trace.lines().zip(second.trace.lines()).enumerate();
+        for (line, (first, second)) in pairs {
+            assert_eq!(first, second, "line {line} of the traces of seed {seed}");
+        }
+        assert_eq!(first.trace.len(), second.trace.len(), "the traces of seed {seed}");
+        assert_eq!((first.status, &first.left.csv), (second.status, &second.left.csv));
+    }
+}
