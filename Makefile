@@ -127,6 +127,10 @@ soak: test-tools ## Brokers that fail for a minute; the program, and the file wr
 	$(WITH_TOOLS) EVFORGE_SOAK=$(or $(MOMENTS),100) $(if $(SEED),EVFORGE_SEED=$(SEED)) $(CARGO) test --locked -p evforge --test kafka_faults -- --nocapture --test-threads 2
 	$(WITH_TOOLS) EVFORGE_SOAK=$(or $(MOMENTS),100) $(if $(SEED),EVFORGE_SEED=$(SEED)) $(CARGO) test --locked -p evforge --test kafka_write killed -- --nocapture
 
+.PHONY: seeds
+seeds: ## The program on a simulated host, with faults at random moments: SEEDS=10000 runs, from seed FIRST=1 on (half an hour)
+	EVFORGE_SEEDS=$(or $(SEEDS),10000) EVFORGE_FIRST_SEED=$(or $(FIRST),1) $(CARGO) test --locked -p evforge --test simulated a_minute -- --nocapture
+
 .PHONY: bench
 bench: ## Event formation from memory, loads; adds to docs/benchmarks (BENCHES="ess gdgem": only these). Receiving: evforge measure
 	@scripts/install-packages.sh "for the benchmarks" iproute2 ethtool

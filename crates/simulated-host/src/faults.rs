@@ -103,7 +103,9 @@ mod tests {
         let hit = |now, call, name| hit(std::slice::from_ref(&rule), &mut Random::new(1), now, call, name);
         assert_eq!(hit(10, Call::Write, "a.csv"), Some((0, Fault::Fails(28))));
         assert_eq!(hit(19, Call::Room, "a.csv.partial"), Some((0, Fault::Fails(28))));
-        for (now, call, name) in [(9, Call::Write, "a.csv"), (20, Call::Write, "a.csv"), (15, Call::Open, "a.csv")] {
+        for (now, call, name) in
+            [(9, Call::Write, "a.csv"), (20, Call::Write, "a.csv"), (15, Call::Open, "a.csv")]
+        {
             assert_eq!(hit(now, call, name), None);
         }
         assert_eq!(hit(15, Call::Write, "a.nxs"), None);

@@ -151,6 +151,18 @@ pub(crate) fn enter<R>(work: impl FnOnce(&Host, usize) -> R) -> Option<R> {
     Some(result)
 }
 
+/// The time on the wall, in nanoseconds since 1970, for a hook that is within one already.
+pub(crate) fn wall_now() -> Option<i64> {
+    ME.get()?;
+    let host = HOST.load(Ordering::Acquire);
+    if host.is_null() {
+        return None;
+    }
+    // SAFETY: it lives for ever, and is only shared.
+    let state = unsafe { &*host }.state();
+    Some(state.now.cast_signed().saturating_add(state.wall))
+}
+
 /// Calls the kernel's futex.
 fn futex(word: &AtomicU32, operation: c_int, value: u32) {
     let address = std::ptr::from_ref(word) as usize;
@@ -342,9 +354,7 @@ impl State {
                     let ready = unsafe { real::poll(descriptors, count as libc::nfds_t, 0) } != 0;
                     if ready { Some(Woken::Yes) } else { is_late.then_some(Woken::InVain) }
                 }
-                Wait::End(thread) => {
-                    matches!(self.threads[thread].wait, Wait::Ended).then_some(Woken::Yes)
-                }
+                Wait::End(thread) => matches!(self.threads[thread].wait, Wait::Ended).then_some(Woken::Yes),
                 _ => is_late.then_some(Woken::InVain),
             };
             if let Some(woken) = woken {

@@ -1,6 +1,7 @@
 //! The answers to requests for `/api`.
 
 use crate::answers::{Health, PictureSum};
+use crate::at_work::at_work;
 use crate::client::{self, Seat};
 use crate::control::door::Door;
 use crate::control::refused::Refused;
@@ -73,7 +74,7 @@ pub(crate) async fn metrics(State(server): State<Server>, headers: HeaderMap) ->
     let accept = headers.get(header::ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or_default();
     let format = Format::accepted_by(accept);
     // The host is asked, which may take its time: pictures go on meanwhile.
-    let text = tokio::task::spawn_blocking(move || server.shared.metrics(format)).await;
+    let text = at_work(move || server.shared.metrics(format)).await;
     match text {
         Ok(text) => page::with_type(StatusCode::OK, format.content_type(), Body::from(text)),
         Err(error) => plain(StatusCode::INTERNAL_SERVER_ERROR, format!("{error}\n")),

@@ -37,6 +37,7 @@ mod accept;
 mod accumulator;
 mod advice;
 mod answers;
+mod at_work;
 mod beam;
 mod client;
 mod client_counts;

@@ -1,6 +1,7 @@
 //! The answers to requests for a picture or a spectrum.
 
 use crate::answers::{ImageCounts, RegionCounts, SpectrumCounts};
+use crate::at_work::at_work;
 use crate::exports;
 use crate::handlers::{Server, json};
 use crate::look_frame::{LookFrame, LookHead};
@@ -30,7 +31,7 @@ async fn counted(server: &Server, uri: &Uri, is_exact: bool) -> Result<(Look, Lo
     let _at_work = shared.at_work.acquire().await.map_err(|error| failed(error.to_string()))?;
     // All kept events are read, which may take its time: pictures go on meanwhile.
     let (shared, wanted) = (shared.clone(), look.clone());
-    let frame = tokio::task::spawn_blocking(move || shown::look_once(&shared, &wanted)).await;
+    let frame = at_work(move || shown::look_once(&shared, &wanted)).await;
     Ok((look, frame.map_err(|error| failed(error.to_string()))?))
 }
 

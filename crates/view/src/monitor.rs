@@ -3,6 +3,7 @@
 //! The view knows nothing of what is in them: the run gives a [`MonitorControl`](evforge_outputs::MonitorControl), whose JSON goes to the page as
 //! it is. Asking happens on a thread that may take its time, so pictures go on meanwhile.
 
+use crate::at_work::at_work;
 use crate::control::door::Peer;
 use crate::handlers::Server;
 use crate::page::{plain, with_type};
@@ -49,7 +50,7 @@ async fn with_control(
         let text = "this live view has no monitor data: it was started without a detector to monitor\n";
         return plain(StatusCode::NOT_FOUND, text.into());
     };
-    let asked = tokio::task::spawn_blocking(move || answer(control.as_ref()));
+    let asked = at_work(move || answer(control.as_ref()));
     asked.await.unwrap_or_else(|error| plain(StatusCode::INTERNAL_SERVER_ERROR, format!("{error}\n")))
 }
 

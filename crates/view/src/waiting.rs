@@ -1,5 +1,6 @@
 //! While no packets come, the host is asked what is wrong with it: in a thread of its own, at most once a minute.
 
+use crate::at_work::at_work;
 use crate::client::stopped;
 use crate::feed_view;
 use crate::shared::Shared;
@@ -35,7 +36,7 @@ pub(crate) async fn ask(shared: Arc<Shared>, mut is_over: watch::Receiver<bool>)
         asked = Some(Instant::now());
         let advice = Arc::clone(&advice);
         // A panic there has said so itself; there is no advice then.
-        let findings = tokio::task::spawn_blocking(move || advice.findings()).await.unwrap_or_default();
+        let findings = at_work(move || advice.findings()).await.unwrap_or_default();
         shared.advice.tell(findings);
     }
 }

@@ -58,7 +58,10 @@ pub(crate) fn of(scenario: &Scenario, outcome: &Outcome) -> Vec<String> {
         if found < committed && is_moved.is_none() {
             wrong.push(format!("{name} has {found} events of {committed} committed"));
         }
-        if found + left_out < events.len() && outcome.status == 0 && is_moved.is_none_or(|at| at < scenario.ends) {
+        if found + left_out < events.len()
+            && outcome.status == 0
+            && is_moved.is_none_or(|at| at < scenario.ends)
+        {
             wrong.push(format!("{name} has {found} of {} events, and the status is 0", events.len()));
         }
         if found > events.len() {
@@ -89,7 +92,8 @@ fn check_balances(wrong: &mut Vec<String>, report: &Value) {
     for output in report["outputs"].as_array().into_iter().flatten() {
         let of = |name: &str| count(&output["events"][name]);
         let taken = ["committed", "left_out", "dropped", "missed", "queued", "pending"].map(of);
-        if of("offered") != taken.iter().fold(0_u64, |sum, count| sum.saturating_add(*count)) || count(&output["unaccounted"]) != 0
+        if of("offered") != taken.iter().fold(0_u64, |sum, count| sum.saturating_add(*count))
+            || count(&output["unaccounted"]) != 0
         {
             wrong.push(format!("{}: offered is not accounted for: {}", output["id"], output["events"]));
         }
@@ -100,7 +104,13 @@ fn check_balances(wrong: &mut Vec<String>, report: &Value) {
     }
 }
 
-fn check_recording(wrong: &mut Vec<String>, scenario: &Scenario, outcome: &Outcome, report: &Value, came: &[Vec<u8>]) {
+fn check_recording(
+    wrong: &mut Vec<String>,
+    scenario: &Scenario,
+    outcome: &Outcome,
+    report: &Value,
+    came: &[Vec<u8>],
+) {
     let found = &outcome.left.recorded;
     if let Err(what) = in_order(found, came) {
         wrong.push(format!("recording: {what}"));
@@ -130,7 +140,8 @@ fn is_touched(scenario: &Scenario, outcome: &Outcome, name: &str) -> bool {
             // In the folder itself: room that is made before a file has its name.
             ["fault", _, call, file, ref what @ ..] => {
                 let harmless = what.first().is_some_and(|what| *what == "Short");
-                !harmless && (call == "Thread" || call == "Descriptor" || file == ".:" || file.starts_with(name))
+                !harmless
+                    && (call == "Thread" || call == "Descriptor" || file == ".:" || file.starts_with(name))
             }
             ["remove" | "replace", file, ..] => file.starts_with(name),
             _ => false,
@@ -147,7 +158,8 @@ fn is_moved(outcome: &Outcome, name: &str) -> Option<u64> {
         let at: u64 = words.next()?.parse().ok()?;
         let rest = words.nth(1)?;
         let verbs = ["remove", "replace"];
-        let moved = verbs.iter().any(|verb| rest.starts_with(&format!("{verb} {name}")) && rest.ends_with("done"));
+        let moved =
+            verbs.iter().any(|verb| rest.starts_with(&format!("{verb} {name}")) && rest.ends_with("done"));
         moved.then_some(at * 1000)
     })
 }

@@ -5,7 +5,7 @@ use hdf5_metno::{File, Group};
 use std::path::Path;
 
 /// All files, by their contents.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Left {
     /// Events of CSV files, in the order of their names.
     pub(crate) csv: Vec<(u64, u32)>,

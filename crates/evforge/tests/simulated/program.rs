@@ -54,7 +54,8 @@ impl Host {
         let mut folder = tempfile::Builder::new().prefix("evforge-simulated-").tempdir_in(parent).unwrap();
         // A single seed is looked at.
         folder.disable_cleanup(std::env::var_os("EVFORGE_SEED").is_some());
-        let alone = tempfile::Builder::new().prefix("program-").tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let alone =
+            tempfile::Builder::new().prefix("program-").tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let program = alone.path().join("evforge");
         let built = env!("CARGO_BIN_EXE_evforge");
         std::fs::hard_link(built, &program).or_else(|_| std::fs::copy(built, &program).map(drop)).unwrap();
@@ -96,7 +97,8 @@ impl Host {
             }
             std::thread::sleep(Duration::from_millis(1));
         };
-        let read = |name: &str| String::from_utf8_lossy(&std::fs::read(of(name)).unwrap_or_default()).into_owned();
+        let read =
+            |name: &str| String::from_utf8_lossy(&std::fs::read(of(name)).unwrap_or_default()).into_owned();
         let report = std::fs::read(files.join("report.json")).ok();
         if std::env::var_os("EVFORGE_SEED").is_some() {
             println!("{}", self.folder.path().display());

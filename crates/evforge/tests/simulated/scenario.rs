@@ -53,14 +53,16 @@ impl Scenario {
         let instrument = random.one_of(all()).unwrap();
         let mut outputs: Vec<&[&str]> = Vec::new();
         for (of_ten, words) in OUTPUTS {
-            let needs_record = words[0] == "--rotate-size" && !outputs.iter().any(|words| words[0] == "--record");
+            let needs_record =
+                words[0] == "--rotate-size" && !outputs.iter().any(|words| words[0] == "--record");
             if random.below(10) < of_ten && !needs_record {
                 outputs.push(words);
             }
         }
         let (packets, on_the_way) = arrivals(&mut random, &instrument.packets);
         let last = packets.last().map_or(FIRST_PACKET, |(at, _)| *at);
-        let ends = if random.once_in(8) { UP + random.below(last) } else { last + 50 * MS + random.below(700) * MS };
+        let ends =
+            if random.once_in(8) { UP + random.below(last) } else { last + 50 * MS + random.below(700) * MS };
         let mut scenario = Self {
             seed,
             instrument,
@@ -98,9 +100,16 @@ impl Scenario {
             6 => format!("{window} short 0 write {tail}"),
             7 => format!("{window} slow {} write,sync,open {tail}", (1 + random.below(400)) * MS),
             8 => format!("{window} fail {} open,descriptor {tail}", libc::EMFILE),
-            9 => format!("{window} fail {} rename {tail}", [libc::EACCES, libc::EIO, libc::ENOSPC][random.below(3) as usize]),
+            9 => format!(
+                "{window} fail {} rename {tail}",
+                [libc::EACCES, libc::EIO, libc::ENOSPC][random.below(3) as usize]
+            ),
             10 => format!("{window} fail {} read {tail}", libc::EIO),
-            11 => format!("{window} fail {} read,write,receive,send,sync {name} {}", libc::EINTR, once_in.max(2)),
+            11 => format!(
+                "{window} fail {} read,write,receive,send,sync {name} {}",
+                libc::EINTR,
+                once_in.max(2)
+            ),
             12 => {
                 let verb = if random.once_in(2) { "remove" } else { "replace" };
                 let file = *random.one_of(&["events.csv", "run.nxs", "packets.pcapng", "log.jsonl"]).unwrap();
@@ -137,7 +146,8 @@ impl Scenario {
             r"GET / HTTP/1.1\r\nHost:",
             r"\x16\x03\x01\x00",
         ];
-        const TEXTS: [&str; 5] = [r"STAT_GET_COUNT\n", r"VERSION_GET\n", r"EXIT\n", r"STAT_GET 1\nSTAT_GET 2\n", r"\xff\xfe"];
+        const TEXTS: [&str; 5] =
+            [r"STAT_GET_COUNT\n", r"VERSION_GET\n", r"EXIT\n", r"STAT_GET 1\nSTAT_GET 2\n", r"\xff\xfe"];
         let client = random.below(60);
         let is_page = !random.once_in(3);
         let (port, text) = if is_page {

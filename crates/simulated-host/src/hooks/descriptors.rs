@@ -32,7 +32,11 @@ fn accepted(socket: c_int, take: impl Fn() -> c_int) -> c_int {
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn accept(socket: c_int, address: *mut libc::sockaddr, length: *mut libc::socklen_t) -> c_int {
+unsafe extern "C" fn accept(
+    socket: c_int,
+    address: *mut libc::sockaddr,
+    length: *mut libc::socklen_t,
+) -> c_int {
     // SAFETY: the caller's arguments.
     accepted(socket, || unsafe { real::accept(socket, address, length) })
 }

@@ -57,7 +57,11 @@ unsafe extern "C" fn posix_fallocate64(descriptor: c_int, place: i64, length: i6
 }
 
 /// Says how much room there is: none while a rule has it so.
-fn asked(name: impl FnOnce(&crate::host::Host) -> Option<Box<str>>, room: *mut libc::statvfs64, work: impl Fn() -> c_int) -> c_int {
+fn asked(
+    name: impl FnOnce(&crate::host::Host) -> Option<Box<str>>,
+    room: *mut libc::statvfs64,
+    work: impl Fn() -> c_int,
+) -> c_int {
     let done = enter(|host, me| {
         checked(work())?;
         if name(host).and_then(|name| host.failure(me, Call::Room, &name)).is_some() {

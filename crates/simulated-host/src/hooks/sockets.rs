@@ -2,7 +2,7 @@
 
 use super::{answer, checked, waits};
 use crate::faults::{Call, Fault};
-use crate::host::enter;
+use crate::host::{enter, wall_now};
 use crate::real;
 use std::ffi::{c_int, c_uint, c_void};
 
@@ -68,8 +68,36 @@ unsafe extern "C" fn recvmmsg(
     moved(socket, Call::Receive, flags, count as usize, |some| {
         let count = c_uint::try_from(some).unwrap_or(count);
         // SAFETY: the caller's arguments; never more messages. What is there is taken, and nobody waits for more.
-        unsafe { real::recvmmsg(socket, messages, count, flags | libc::MSG_WAITFORONE, timeout) }
+        let came = unsafe { real::recvmmsg(socket, messages, count, flags | libc::MSG_WAITFORONE, timeout) };
+        for index in 0..usize::try_from(came).unwrap_or(0) {
+            // SAFETY: the kernel has filled so many messages.
+            unsafe { stamp(&mut (*messages.add(index)).msg_hdr) };
+        }
+        came
     })
+}
+
+/// Puts the simulated time in the place of the kernel's, where a message has one.
+///
+/// # Safety
+/// The message must be as the kernel has filled it.
+unsafe fn stamp(message: &mut libc::msghdr) {
+    let Some(nanoseconds) = wall_now() else { return };
+    // SAFETY: the caller's promise: the control messages lie one behind the other, with their lengths.
+    let mut control = unsafe { libc::CMSG_FIRSTHDR(message) };
+    while !control.is_null() {
+        // SAFETY: as above; a time has room for two numbers.
+        unsafe {
+            if (*control).cmsg_level == libc::SOL_SOCKET && (*control).cmsg_type == libc::SCM_TIMESTAMPNS {
+                let time = libc::CMSG_DATA(control).cast::<libc::timespec>();
+                time.write_unaligned(libc::timespec {
+                    tv_sec: nanoseconds.div_euclid(1_000_000_000),
+                    tv_nsec: nanoseconds.rem_euclid(1_000_000_000),
+                });
+            }
+            control = libc::CMSG_NXTHDR(message, control);
+        }
+    }
 }
 
 #[unsafe(no_mangle)]

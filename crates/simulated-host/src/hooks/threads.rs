@@ -90,7 +90,11 @@ unsafe extern "C" fn sched_yield() -> c_int {
 
 /// A processor with one core: nobody waits for another core by turning in a circle.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sched_getaffinity(process: libc::pid_t, size: usize, set: *mut libc::cpu_set_t) -> c_int {
+unsafe extern "C" fn sched_getaffinity(
+    process: libc::pid_t,
+    size: usize,
+    set: *mut libc::cpu_set_t,
+) -> c_int {
     // SAFETY: the caller's arguments.
     let result = unsafe { real::sched_getaffinity(process, size, set) };
     if result >= 0 {

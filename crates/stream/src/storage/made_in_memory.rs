@@ -107,7 +107,10 @@ mod tests {
         value.flush().unwrap();
         assert_eq!(read(), 8);
         drop((value, group, file));
-        assert_eq!(File::open(&path).unwrap().dataset("entry/value").unwrap().read_scalar::<u64>().unwrap(), 8);
+        assert_eq!(
+            File::open(&path).unwrap().dataset("entry/value").unwrap().read_scalar::<u64>().unwrap(),
+            8
+        );
     }
 
     #[test]

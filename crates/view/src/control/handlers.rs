@@ -9,6 +9,7 @@ use super::body;
 use super::door::Peer;
 use super::refused::Refused;
 use super::wanted::{ChangesWanted, LevelWanted, RunWanted, SwitchWanted};
+use crate::at_work::at_work;
 use crate::handlers::{Server, json};
 use crate::protocol::API_VERSION;
 use axum::Extension;
@@ -51,7 +52,7 @@ async fn on_a_thread(server: &Server, work: impl FnOnce() -> Outcome + Send + 's
     let Ok(Ok(place)) = place.await else {
         return busy("the requests before this one are still worked on".into());
     };
-    let done = tokio::task::spawn_blocking(move || {
+    let done = at_work(move || {
         let _place = place;
         work()
     });

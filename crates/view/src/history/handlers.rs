@@ -4,6 +4,7 @@ use super::answers::{HistoryAnswer, KeptState, SeriesList, SeriesPoint, SeriesPo
 use super::asked::Asked;
 use super::recorder::Recorder;
 use super::series::{About, MINUTES, SECONDS};
+use crate::at_work::at_work;
 use crate::handlers::{Server, json};
 use crate::lock::lock;
 use crate::page::{self, plain};
@@ -51,7 +52,7 @@ async fn answer(
     server: Server,
     look: impl FnOnce(&Shared) -> Result<Response<Body>, Refused> + Send + 'static,
 ) -> Response<Body> {
-    match tokio::task::spawn_blocking(move || look(&server.shared)).await {
+    match at_work(move || look(&server.shared)).await {
         Ok(Ok(answer)) => answer,
         Ok(Err((status, reason))) => plain(status, format!("{reason}\n")),
         Err(error) => plain(StatusCode::INTERNAL_SERVER_ERROR, format!("{error}\n")),

@@ -4,6 +4,7 @@ use super::kept::{LIVE_FRACTION, VIEW_EVENTS};
 use super::point::Point;
 use super::recorder::Readings;
 use crate::accumulator::InputState;
+use crate::at_work::{NotDone, at_work};
 use crate::client::stopped;
 use crate::lock::lock;
 use crate::shared::Shared;
@@ -65,10 +66,12 @@ pub(crate) async fn record(shared: Arc<Shared>, mut is_over: watch::Receiver<boo
         let before = std::mem::replace(&mut last, ended);
         let (shared, events) = (Arc::clone(&shared), window.take());
         // The host is asked, which may take its time: pictures go on meanwhile.
-        let recorded = tokio::task::spawn_blocking(move || take(&shared, before, ended, events)).await;
-        if recorded.is_err() {
-            // The panic has said so itself; the page goes on without a history.
-            return;
+        match at_work(move || take(&shared, before, ended, events)).await {
+            Ok(()) => {}
+            // What was told in this second is told again in the next.
+            Err(NotDone::NoThread) => last = before,
+            // It has said so itself; the page goes on without a history.
+            Err(NotDone::Panicked) => return,
         }
     }
 }
