@@ -112,13 +112,18 @@ class Evforge:
         return status
 
 
+def tells_addresses(config: Path) -> bool:
+    """Whether sources are known by where they send from."""
+    return any('"127.168.' in line.split("#")[0] for line in config.read_text(encoding="utf-8").splitlines())
+
+
 class Electronics:
     """`evforge simulate --to`: the simulated detector, pulse by pulse as it would be, until it is stopped."""
 
     def __init__(self, program: Path, config: Path, to: str, seconds: float, seed: int, neutrons: str, faults: list[str]):
         words = [program, "simulate", "--config", config, "--to", to, "--pulses", max(14, int(seconds * 14))]
         words += ["--seed", seed, "--neutrons", neutrons]
-        if '"127.168.' in config.read_text():
+        if tells_addresses(config):
             words.append("--own-addresses")
         for fault in faults:
             words += ["--fault", fault]
@@ -148,12 +153,15 @@ def run(program: Path, *words) -> subprocess.CompletedProcess:
 
 
 def configuration(name: str, folder: Path, tables: str) -> Path:
-    """A shipped configuration with further tables, in a folder: its files are named by their whole paths, and its electronics have
-    addresses that this host can send from."""
-    text = (ROOT / "configs" / f"{name}.toml").read_text(encoding="utf-8")
-    text = text.replace('"192.168.', '"127.168.')
+    """A shipped configuration with further tables, in a folder, with the files that it names. Its electronics have addresses that this
+    host can send from."""
+    def copy(path: Path, further: str = "") -> Path:
+        text = path.read_text(encoding="utf-8").replace("192.168.", "127.168.")
+        copied = folder / path.relative_to(ROOT / "configs")
+        copied.parent.mkdir(exist_ok=True)
+        copied.write_text(text + further, encoding="utf-8")
+        return copied
     for inner in ("reference-2018", "isis"):
-        text = text.replace(f'"{inner}/', f'"{ROOT / "configs" / inner}/')
-    path = folder / f"{name}.toml"
-    path.write_text(f"{text}\n{tables}", encoding="utf-8")
-    return path
+        for path in (ROOT / "configs" / inner).iterdir():
+            copy(path)
+    return copy(ROOT / "configs" / f"{name}.toml", f"\n{tables}")

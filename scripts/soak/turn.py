@@ -147,6 +147,18 @@ def killed(life: Life, seconds: float, chance: random.Random) -> None:
     life.note(end="KILL", committed={name: promised.get(name, 0) for name in ("nexus", "csv")}, recovered=recovered)
 
 
+def weight_at_work(life: Life, seconds: float):
+    """What it takes when events have come and files are open, before anybody looks at it."""
+    until = time.monotonic() + max(5.0, seconds / 4)
+    while time.monotonic() < until:
+        state = asked(life.program)
+        if any(each["id"] == "nexus" and each["events"].get("accepted", 0) > 0 for each in state["outputs"]):
+            break
+        time.sleep(0.2)
+    time.sleep(min(2.0, seconds / 10))
+    return life.program.weight()
+
+
 def back_to_base(life: Life, base) -> None:
     """Descriptors and threads are back where they were when nobody was there."""
     deadline = time.monotonic() + BACK_WITHIN
@@ -167,8 +179,7 @@ def back_to_base(life: Life, base) -> None:
 def ended(life: Life, seconds: float, chance: random.Random) -> None:
     """A life that ends by a signal that asks, when its clients have left: balances, files and recording fit one another."""
     life.begin(seconds, chance.randrange(1 << 31))
-    time.sleep(min(3.0, seconds / 4))
-    base = life.program.weight()
+    base = weight_at_work(life, seconds)
     life.let_clients_in(chance.randrange(1 << 31))
     time.sleep(max(0.5, seconds * 0.6))
     if said := unaccounted(asked(life.program)):
@@ -187,9 +198,10 @@ def ended(life: Life, seconds: float, chance: random.Random) -> None:
 
 
 def latency(report: dict) -> dict:
-    """Of the report: from the arrival of packets to their events, and to each output, in nanoseconds."""
-    found = {each["id"]: each["latency"] for each in report.get("outputs", []) if each.get("latency")}
-    return {"events": report.get("latency"), **found}
+    """Of the report: from the arrival of packets to their events, and to each output, in seconds."""
+    outputs = {each["id"]: each.get("latency") for each in report.get("outputs", []) if each["id"] in ("nexus", "kafka", "view")}
+    found = {"events": report["streams"][0].get("latency"), **outputs}
+    return {what: {key: value[key] for key in ("p50_s", "p99_s", "largest_s")} for what, value in found.items() if value}
 
 
 def check_report(life: Life, report: dict) -> None:
