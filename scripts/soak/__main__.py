@@ -68,6 +68,8 @@ def main() -> int:
     parser.add_argument("--neutrons", default="1kHz", help="rate of each detector")
     parser.add_argument("--detector", action="append", help="only this one; may be given several times")
     parser.add_argument("--no-kafka", action="store_true")
+    parser.add_argument("--growth", choices=["bounded", "none"], default="bounded",
+                        help="none: memory is measured and not judged, for programs that are built to keep it (sanitizers)")
     parser.add_argument("--self-test", action="store_true", help="check the arithmetic of the verdict, and end")
     arguments = parser.parse_args()
     if arguments.self_test:
@@ -87,7 +89,8 @@ def main() -> int:
         graphite = Graphite(chance.randrange(1 << 31))
         kafka = None if skipped else broker.Broker(Path(folder))
         sampler = Sampler(arguments.output / "samples.csv", max(1.0, min(5.0, seconds / 200)))
-        context = Context(program, Path(folder), sampler, graphite.port, kafka.port if kafka else None, arguments.neutrons)
+        context = Context(program, Path(folder), sampler, graphite.port, kafka.port if kafka else None, arguments.neutrons,
+                          judges_growth=arguments.growth == "bounded")
         service, told = None, {}
         try:
             service = Service(context, seconds, max(4.0, min(120.0, seconds / 20)), chance.randrange(1 << 31))

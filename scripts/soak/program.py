@@ -63,6 +63,8 @@ class Evforge:
         environment = {**os.environ, "EVFORGE_TOKEN": TOKEN}
         self.process = subprocess.Popen(
             [str(word) for word in [program, *words]],
+            # A soak that is started by nohup ignores SIGHUP: the program, which keeps to that, must not inherit it.
+            preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL),
             cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
             text=True, errors="replace")
         self.reader = threading.Thread(target=self._read, daemon=True)

@@ -30,6 +30,7 @@ class Context:
     graphite_port: int
     broker_port: int | None
     neutrons: str
+    judges_growth: bool
     findings: list[str] = field(default_factory=list)
     lives: list[dict] = field(default_factory=list)
 

@@ -8,11 +8,15 @@ use evforge_core::counter::CounterSnapshot;
 use evforge_core::output::OutputProgress;
 use evforge_core::pulsed::PulsedBatch;
 use evforge_core::run_state::{OutputState, RunState};
+use evforge_core::sync::{Condvar, Mutex, MutexGuard};
 use evforge_net::lateness::Lateness;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
+
+#[cfg(all(test, loom))]
+mod models;
 
 /// Longest wait for room before it is looked whether the run is to end.
 const LOOK_UP: Duration = Duration::from_millis(50);

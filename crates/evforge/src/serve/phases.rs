@@ -2,7 +2,6 @@
 
 use super::number_file::NumberFile;
 use super::phase::{Phase, Source};
-use super::runs::Runs;
 use super::supervisor::Supervisor;
 use crate::CommandError;
 use crate::control::{ControlPorts, ControlService};
@@ -10,7 +9,7 @@ use crate::exit_status::ExitStatus;
 use crate::output::Ending;
 use crate::record::RecordLimits;
 use crate::run::Observer;
-use evforge_control::{RunEnded, RunStarted};
+use evforge_control::{RunEnded, RunStarted, Runs};
 use evforge_core::run_state::{LedgerTotals, RunState};
 use evforge_log::group;
 use evforge_net::clock::wall_clock_ns;
@@ -32,7 +31,7 @@ const TURN: Duration = Duration::from_millis(50);
 /// What all phases have in common.
 pub(super) struct Phases<'a> {
     pub(super) source: &'a Source,
-    pub(super) runs: &'a Runs,
+    pub(super) runs: &'a Runs<Phase>,
     pub(super) ports: ControlPorts,
     /// What takes requests, once the first phase has begun.
     pub(super) service: Option<ControlService>,
