@@ -8,8 +8,10 @@ printed first: --seed gives the same moments and clients again. The exit status 
 
 import argparse
 import json
+import os
 import platform
 import random
+import signal
 import sys
 import tempfile
 import time
@@ -19,6 +21,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import broker
+import report
 import selftest
 from graphite import Graphite
 from program import ROOT, run
@@ -70,10 +73,13 @@ def main() -> int:
     parser.add_argument("--no-kafka", action="store_true")
     parser.add_argument("--growth", choices=["bounded", "none"], default="bounded",
                         help="none: memory is measured and not judged, for programs that are built to keep it (sanitizers)")
+    parser.add_argument("--note", default="", help="what else is to be known of the program: its build")
     parser.add_argument("--self-test", action="store_true", help="check the arithmetic of the verdict, and end")
     arguments = parser.parse_args()
     if arguments.self_test:
         return selftest.check()
+    # So that everything that was started ends with it.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended by SIGTERM"))
     seed = arguments.seed if arguments.seed is not None else random.SystemRandom().randrange(1 << 31)
     seconds = arguments.hours * 3600
     print(f"seed {seed}", flush=True)
@@ -113,8 +119,8 @@ def main() -> int:
     verdict = "PASSED" if not context.findings else "FAILED"
     result = {
         "format": "evforge soak of all", "schema": 1, "verdict": verdict, "findings": context.findings, "seed": seed,
-        "began": began.isoformat(timespec="seconds"), "hours": round(sampler.now() / 3600, 3), "program": version,
-        "kernel": platform.release(), "cores": len(__import__("os").sched_getaffinity(0)), "neutrons": arguments.neutrons,
+        "began": began.isoformat(timespec="seconds"), "hours": round(sampler.now() / 3600, 3), "program": version, "note": arguments.note,
+        "kernel": platform.release(), "cores": len(os.sched_getaffinity(0)), "neutrons": arguments.neutrons,
         "detectors": count, "runs": len(context.lives), "kills": kills, "kafka": not skipped, "kafka_skipped": skipped or None,
         "graphite": {"lines": graphite.lines, "connections": graphite.connections}, "service": told, "lives": context.lives,
     }
@@ -124,6 +130,7 @@ def main() -> int:
         plots.draw(arguments.output)
     except ImportError as error:
         print(f"skipped: plots: {error}")
+    report.write(arguments.output)
     print(f"{verdict}: {count} detectors, {len(context.lives)} runs, {kills} kills in {sampler.now() / 3600:.2f} h, seed {seed}; "
           f"memory of the service {told.get('growth_bytes_per_hour', 0) / 1e6:+.2f} MB an hour in the later half")
     for finding in context.findings:

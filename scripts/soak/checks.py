@@ -53,10 +53,12 @@ def csv_rows(path: Path) -> int:
 
 
 def finish_recording(program: Path, partial: Path) -> tuple[Path, int]:
-    """Gives what a killed recorder has left its name: the file, and how many packets are in it."""
+    """Gives what a killed recorder has left its name: the file, and how many packets are in it. Without any it stays as it is."""
     done = run(program, "record", "--finish", partial)
     said = (done.stdout + done.stderr).strip()
     found = re.search(r" is (\S+) now: ([\d\s  ]*\d) packets", said)
+    if "has not a single whole packet" in said:
+        return partial, 0
     if done.returncode != 0 or not found:
         raise ValueError(f"record --finish {partial.name}: status {done.returncode}: {said[-400:]}")
     name = Path(found[1])

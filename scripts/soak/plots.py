@@ -63,7 +63,8 @@ def latencies(lives: list[dict], path: Path) -> None:
     axes.set_xlabel("time [min]")
     axes.set_ylabel("from the packet's arrival [ms]")
     axes.set_yscale("log")
-    axes.legend(loc="best", fontsize=7, ncols=2)
+    if axes.lines:
+        axes.legend(loc="best", fontsize=7, ncols=2)
     save(figure, path)
 
 

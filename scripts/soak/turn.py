@@ -141,7 +141,8 @@ def killed(life: Life, seconds: float, chance: random.Random) -> None:
         recovered["csv"] = csv_rows(partial)
     for partial in life.folder.glob("run.pcapng.partial-*"):
         recording, recovered["packets"] = finish_recording(context.program, partial)
-        formed_again(context.program, life.plain, recording, life.folder)
+        if recovered["packets"]:
+            formed_again(context.program, life.plain, recording, life.folder)
     for name, count in promised.items():
         if name in ("nexus", "csv") and recovered.get(name, 0) < count:
             life.wrong(f"{name}: {count} events were committed, {recovered.get(name, 0)} are recovered")

@@ -15,7 +15,7 @@ fn batch() -> Arc<PulsedBatch> {
     let mut events = EventBatch::new(1);
     assert!(events.push(Event { time_ns: 7, pixel_id: 1 }));
     let mut batches = Vec::new();
-    let settings = PulseStageSettings::new(PulseTrain::ess(), CalendarRule::default());
+    let settings = PulseStageSettings::new(PulseTrain::ess(), CalendarRule::Readout);
     PulseStage::new(settings).hand_on(&events, None, &mut |batch| batches.push(Arc::new(batch)));
     batches.remove(0)
 }
@@ -28,7 +28,7 @@ fn queue() -> Arc<Queue> {
 
 fn is_balanced(queue: &Queue) {
     let about = queue.about();
-    assert_eq!(about.counters.unaccounted(), 0, "{:?}", about.counters);
+    assert_eq!(CounterSnapshot::of(&about.counters).unaccounted(), 0, "{:?}", about.counters);
 }
 
 /// Serves an output that takes everything, until the end: what it took.
