@@ -29,7 +29,7 @@ from sampling import Sampler
 from service import Service
 from turn import Context, Life, ended, killed
 
-# What becomes of packets on their way, in one turn of four: nothing of it makes a run a bad one.
+# What happens to packets on their way, in one turn of four: nothing of it makes a run a bad one.
 FAULTS = ["lose:probability=1e-2", "repeat:probability=1e-2", "reorder:probability=1e-2", ""]
 
 
