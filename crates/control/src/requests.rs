@@ -124,7 +124,9 @@ impl Wishes {
             return None;
         }
         // An exchange, and not a store: it sees what was written before that which it replaces.
-        self.asked.swap(false, Ordering::Acquire).then(|| Wished { forget: self.forget.swap(false, Ordering::Relaxed) })
+        self.asked
+            .swap(false, Ordering::Acquire)
+            .then(|| Wished { forget: self.forget.swap(false, Ordering::Relaxed) })
     }
 }
 
@@ -136,7 +138,10 @@ mod tests {
     fn requests_are_served_in_order_up_to_the_end() {
         let requests = Requests::new(2);
         assert!(!requests.are_there());
-        assert_eq!((requests.put(1), requests.put(2), requests.put(3)), (Ok(()), Ok(()), Err(NotTaken::Full(2))));
+        assert_eq!(
+            (requests.put(1), requests.put(2), requests.put(3)),
+            (Ok(()), Ok(()), Err(NotTaken::Full(2)))
+        );
         assert!(requests.are_there());
         let mut served = Vec::new();
         requests.serve(|request| served.push(request));

@@ -157,9 +157,9 @@ impl RunControl {
         let (give, answer): (_, Receiver<T>) = sync_channel(1);
         self.shared.requests.put(request(give)).map_err(|why| match why {
             NotTaken::Ended => Refusal::Ended,
-            NotTaken::Full(waiting) => {
-                Refusal::NotPossible(format!("{waiting} requests wait already: the run does not come to them"))
-            }
+            NotTaken::Full(waiting) => Refusal::NotPossible(format!(
+                "{waiting} requests wait already: the run does not come to them"
+            )),
         })?;
         answer.recv_timeout(PATIENCE).map_err(|error| match error {
             std::sync::mpsc::RecvTimeoutError::Timeout => Refusal::TimedOut(PATIENCE),

@@ -10,7 +10,9 @@ use evforge_core::packet::{PacketOrigin, PacketSlab};
 use evforge_plugin_interface::author::Failure;
 use evforge_plugin_interface::layout::DetectorInterface;
 use evforge_plugin_interface::table::interface;
-use evforge_plugin_interface::{Counter, Description, Detector, Events, Outcome, Packet, Source, counter, law, role, unit};
+use evforge_plugin_interface::{
+    Counter, Description, Detector, Events, Outcome, Packet, Source, counter, law, role, unit,
+};
 use std::ffi::CStr;
 use std::path::Path;
 
@@ -31,11 +33,24 @@ impl Detector for Bytes {
     ];
 
     fn new(settings: &str) -> Result<Self, String> {
-        if settings.is_empty() { Ok(Self { packets: 0, events: 0, done: 0 }) } else { Err(format!("found {settings}")) }
+        if settings.is_empty() {
+            Ok(Self { packets: 0, events: 0, done: 0 })
+        } else {
+            Err(format!("found {settings}"))
+        }
     }
 
     fn description(&self) -> Description {
-        Description { nx: 16, ny: 16, nz: 1, panels: 1, events_per_packet: 2, sources: 1, tells_pulses: 1, ..Description::default() }
+        Description {
+            nx: 16,
+            ny: 16,
+            nz: 1,
+            panels: 1,
+            events_per_packet: 2,
+            sources: 1,
+            tells_pulses: 1,
+            ..Description::default()
+        }
     }
 
     fn ingest(&mut self, packets: &[Packet<'_>], events: &mut Events<'_>) -> Result<Outcome, Failure> {

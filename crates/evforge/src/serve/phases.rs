@@ -96,6 +96,8 @@ impl Phases<'_> {
         let record = config.serve.record.as_deref().filter(|_| is_run);
         // Before its files: what cannot be received leaves none.
         let receivers = open_receivers(&config, record.is_some())?;
+        // What the phase before has freed. Packets that come meanwhile wait in the sockets.
+        evforge_net::freed_memory::give_back();
         let plans = plans.advised(crate::host::advice(&config));
         let mut outputs = plans.open_with(&config, Some(self.ports.access()), Some(self.kept.clone()))?;
         if let Some(number) = number {

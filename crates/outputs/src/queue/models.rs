@@ -39,7 +39,11 @@ fn serve(queue: &Queue) -> Vec<Arc<PulsedBatch>> {
             Work::Batch(batch) => {
                 taken.push(batch);
                 let committed = taken.len() as u64;
-                queue.taken(OutputProgress { committed, ..OutputProgress::default() }, CounterSnapshot::default(), None);
+                queue.taken(
+                    OutputProgress { committed, ..OutputProgress::default() },
+                    CounterSnapshot::default(),
+                    None,
+                );
                 is_balanced(queue);
             }
             Work::End(_) => {

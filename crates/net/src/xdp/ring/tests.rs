@@ -85,7 +85,10 @@ mod threads {
         assert!(producer.push(1) && producer.push(2) && !producer.push(3));
         assert_eq!((consumer.available(), consumer.peek(0)), (0, None));
         producer.publish();
-        assert_eq!((consumer.available(), consumer.peek(0), consumer.peek(1), consumer.peek(2)), (2, Some(1), Some(2), None));
+        assert_eq!(
+            (consumer.available(), consumer.peek(0), consumer.peek(1), consumer.peek(2)),
+            (2, Some(1), Some(2), None)
+        );
         consumer.advance(1);
         assert!(!producer.push(3), "it was not given back yet");
         consumer.release();
