@@ -3,7 +3,7 @@
 //! That thread looks at a flag before each slab, and waits for nobody. Whatever was asked for before it looked is done then; whatever comes
 //! later sets the flag again.
 
-use evforge_core::sync::{AtomicBool, Mutex, MutexGuard, Ordering};
+use evforge_core::sync::{AtomicBool, AtomicU32, Mutex, MutexGuard, Ordering};
 use std::collections::VecDeque;
 use std::sync::PoisonError;
 
@@ -84,11 +84,13 @@ impl<R> Requests<R> {
 }
 
 /// Wishes that need no answer, and are the same however often they are said: a copy of what was gathered, and to begin again.
+///
+/// All are in one word: with a flag for each, one who sees a flag that two have set sees what only one of them has set before it.
 #[derive(Debug)]
-pub struct Wishes {
-    asked: AtomicBool,
-    forget: AtomicBool,
-}
+pub struct Wishes(AtomicU32);
+
+const COPY: u32 = 1;
+const FORGET: u32 = 2;
 
 /// What was wished for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,34 +101,30 @@ pub struct Wished {
 
 impl Default for Wishes {
     fn default() -> Self {
-        Self { asked: AtomicBool::new(false), forget: AtomicBool::new(false) }
+        Self(AtomicU32::new(0))
     }
 }
 
 impl Wishes {
     /// A copy is wanted.
     pub fn ask(&self) {
-        self.asked.store(true, Ordering::Release);
+        self.0.fetch_or(COPY, Ordering::Relaxed);
     }
 
     /// What was gathered is to be forgotten, and a copy of what is there then is wanted.
     pub fn forget(&self) {
-        self.forget.store(true, Ordering::Relaxed);
-        // Who sees this sees the line above.
-        self.ask();
+        self.0.fetch_or(COPY | FORGET, Ordering::Relaxed);
     }
 
     /// What has been wished for since this was called last; none if nothing.
     #[inline]
     pub fn take(&self) -> Option<Wished> {
         // Mostly there is nothing, and reading costs no other core anything.
-        if !self.asked.load(Ordering::Relaxed) {
+        if self.0.load(Ordering::Relaxed) == 0 {
             return None;
         }
-        // An exchange, and not a store: it sees what was written before that which it replaces.
-        self.asked
-            .swap(false, Ordering::Acquire)
-            .then(|| Wished { forget: self.forget.swap(false, Ordering::Relaxed) })
+        let wished = self.0.swap(0, Ordering::Relaxed);
+        (wished != 0).then_some(Wished { forget: wished & FORGET != 0 })
     }
 }
 

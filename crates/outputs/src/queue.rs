@@ -83,6 +83,10 @@ impl State {
         Some(batch)
     }
 
+    fn offered(&mut self, batch: &PulsedBatch) {
+        self.about.counters.offered += batch.len() as u64;
+    }
+
     fn drop_batch(&mut self, batch: &PulsedBatch) {
         self.about.counters.dropped += batch.len() as u64;
         self.about.counters.pulses_lost += batch.pulses_begun();
@@ -122,13 +126,15 @@ impl Queue {
     /// then. False if the run is to stop because there is no room.
     pub(crate) fn offer(&self, batch: &Arc<PulsedBatch>, when_full: WhenFull, stop: &AtomicBool) -> bool {
         let mut state = self.state();
-        state.about.counters.offered += batch.len() as u64;
+        // It counts as offered when it is known what happens to it: while somebody waits here, others look.
         loop {
             if state.is_over {
+                state.offered(batch);
                 state.miss(batch);
                 return true;
             }
             if self.has_room(&state, batch) {
+                state.offered(batch);
                 state.add(Arc::clone(batch));
                 self.work.notify_one();
                 return true;
@@ -145,10 +151,12 @@ impl Queue {
                     }
                 }
                 WhenFull::Wait | WhenFull::DropNewest | WhenFull::DropOldest => {
+                    state.offered(batch);
                     state.drop_batch(batch);
                     return true;
                 }
                 WhenFull::Stop => {
+                    state.offered(batch);
                     state.drop_batch(batch);
                     return false;
                 }

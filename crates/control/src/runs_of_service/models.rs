@@ -5,12 +5,13 @@ use loom::thread;
 
 /// The loop of a service: what `evforge serve` does, without a run.
 fn serve(runs: &Runs<u32>, stop: &AtomicBool, end: &AtomicBool) {
+    // Who looks again and again sees the newest value some time: in a model, by an exchange.
     let wait = || {
-        while !stop.load(Ordering::Acquire) {
+        while !stop.fetch_or(false, Ordering::Relaxed) {
             thread::yield_now();
         }
     };
-    while !end.load(Ordering::Acquire) {
+    while !end.load(Ordering::Relaxed) {
         let Some(number) = runs.take_next() else {
             wait();
             continue;
