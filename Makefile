@@ -123,13 +123,35 @@ fresh: ## The first two commands of the README in a new Debian, as root and as a
 	scripts/fresh.sh user
 
 .PHONY: soak
-soak: test-tools ## Brokers that fail for a minute; the program, and the file writer, killed at 100 random moments (MOMENTS=1000, SEED=7)
+soak: soak-all soak-kafka ## Every detector with all outputs, clients and kills for HOURS=0.05, memory and latency plotted (SEED=7); and soak-kafka
+
+.PHONY: soak-all
+soak-all: build test-tools ## The first part of it: a verdict, plots and every run in target/soak (OUTPUT=folder)
+	$(WITH_TOOLS) .venv/bin/python scripts/soak --hours $(or $(HOURS),0.05) --output $(or $(OUTPUT),target/soak) $(if $(SEED),--seed $(SEED))
+
+.PHONY: soak-kafka
+soak-kafka: test-tools ## Brokers that fail for a minute; the program, and the file writer, killed at 100 random moments (MOMENTS=1000, SEED=7)
 	$(WITH_TOOLS) EVFORGE_SOAK=$(or $(MOMENTS),100) $(if $(SEED),EVFORGE_SEED=$(SEED)) $(CARGO) test --locked -p evforge --test kafka_faults -- --nocapture --test-threads 2
 	$(WITH_TOOLS) EVFORGE_SOAK=$(or $(MOMENTS),100) $(if $(SEED),EVFORGE_SEED=$(SEED)) $(CARGO) test --locked -p evforge --test kafka_write killed -- --nocapture
 
 .PHONY: seeds
 seeds: ## The program on a simulated host, with faults at random moments: SEEDS=10000 runs, from seed FIRST=1 on (half an hour)
 	EVFORGE_SEEDS=$(or $(SEEDS),10000) EVFORGE_FIRST_SEED=$(or $(FIRST),1) $(CARGO) test --locked -p evforge --test simulated a_minute -- --nocapture
+
+.PHONY: models
+models: ## Queues, rings and flags between threads in every order that a processor may give them, with loom (some minutes)
+	CARGO="$(CARGO)" scripts/models.sh
+
+.PHONY: sanitize
+sanitize: miri asan tsan ## Undefined behaviour and data races, by the tools of a nightly toolchain: the next three (an hour)
+
+.PHONY: miri asan tsan
+miri: ## Pure pointer code, interpreted
+	CARGO="$(CARGO)" scripts/sanitize.sh miri
+asan: test-tools ## Calls into the kernel, HDF5 and plugins with AddressSanitizer; a live run (MINUTES=3)
+	CARGO="$(CARGO)" $(WITH_TOOLS) scripts/sanitize.sh asan
+tsan: test-tools ## The threads of a live run with ThreadSanitizer (MINUTES=3)
+	CARGO="$(CARGO)" $(WITH_TOOLS) scripts/sanitize.sh tsan
 
 .PHONY: bench
 bench: ## Event formation from memory, loads; adds to docs/benchmarks (BENCHES="ess gdgem": only these). Receiving: evforge measure

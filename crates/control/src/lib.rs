@@ -13,9 +13,10 @@
 //! |---|---|
 //! | what a run answers and does | [`control`], the trait [`Control`] |
 //! | which run is asked now, if there is one | [`slot`] |
-//! | starting and stopping the runs of a service | [`runs`], the trait [`RunService`] |
+//! | starting and stopping the runs of a service | [`runs`], the trait [`RunService`]; what the service itself has of it: [`Runs`] |
 //! | how much the groups of a log say | [`log_levels`], the trait [`LogLevels`] |
 //! | one request and its answer, whoever asks | [`request`] |
+//! | what waits for the thread that forms events | [`requests`] |
 //! | the place that all requests go through: counted, and noted with who asked | [`desk`] |
 //! | all counters of a run, in order and by name | [`named_counters`] |
 //! | which stages are alive | [`activity`] |
@@ -41,7 +42,9 @@ pub mod desk;
 pub mod log_levels;
 pub mod named_counters;
 pub mod request;
+pub mod requests;
 pub mod runs;
+pub mod runs_of_service;
 pub mod settings;
 pub mod slot;
 pub mod token;
@@ -53,6 +56,7 @@ pub use desk::{ControlDesk, Note, Origin, Say};
 pub use log_levels::{LogGroup, LogLevels};
 pub use request::{Answer, Request};
 pub use runs::{RunEnded, RunPhase, RunService, RunStarted, RunsState, WantedRun};
+pub use runs_of_service::Runs;
 pub use settings::ControlSettings;
 pub use slot::ControlSlot;
 pub use token::{Token, TokenError};

@@ -36,6 +36,7 @@
 //! | what is wrong with a setting | [`settings`] |
 //! | what was meant by a name that nobody knows | [`suggestion`] |
 //! | the clock of a run | [`time`] |
+//! | locks and flags between threads, which models can look into | [`sync`] |
 //!
 //! Nothing here does I/O (but for the resolver of [`endpoint`]), starts a thread or reads a clock; nothing here depends on another evforge crate.
 //!
@@ -73,4 +74,5 @@ pub mod run_state;
 pub mod sequence;
 pub mod settings;
 pub mod suggestion;
+pub mod sync;
 pub mod time;

@@ -8,11 +8,15 @@ use evforge_core::counter::CounterSnapshot;
 use evforge_core::output::OutputProgress;
 use evforge_core::pulsed::PulsedBatch;
 use evforge_core::run_state::{OutputState, RunState};
+use evforge_core::sync::{Condvar, Mutex, MutexGuard};
 use evforge_net::lateness::Lateness;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
+
+#[cfg(all(test, loom))]
+mod models;
 
 /// Longest wait for room before it is looked whether the run is to end.
 const LOOK_UP: Duration = Duration::from_millis(50);
@@ -79,6 +83,10 @@ impl State {
         Some(batch)
     }
 
+    fn offered(&mut self, batch: &PulsedBatch) {
+        self.about.counters.offered += batch.len() as u64;
+    }
+
     fn drop_batch(&mut self, batch: &PulsedBatch) {
         self.about.counters.dropped += batch.len() as u64;
         self.about.counters.pulses_lost += batch.pulses_begun();
@@ -118,13 +126,15 @@ impl Queue {
     /// then. False if the run is to stop because there is no room.
     pub(crate) fn offer(&self, batch: &Arc<PulsedBatch>, when_full: WhenFull, stop: &AtomicBool) -> bool {
         let mut state = self.state();
-        state.about.counters.offered += batch.len() as u64;
+        // It counts as offered when it is known what happens to it: while somebody waits here, others look.
         loop {
             if state.is_over {
+                state.offered(batch);
                 state.miss(batch);
                 return true;
             }
             if self.has_room(&state, batch) {
+                state.offered(batch);
                 state.add(Arc::clone(batch));
                 self.work.notify_one();
                 return true;
@@ -141,10 +151,12 @@ impl Queue {
                     }
                 }
                 WhenFull::Wait | WhenFull::DropNewest | WhenFull::DropOldest => {
+                    state.offered(batch);
                     state.drop_batch(batch);
                     return true;
                 }
                 WhenFull::Stop => {
+                    state.offered(batch);
                     state.drop_batch(batch);
                     return false;
                 }

@@ -5,6 +5,7 @@
 //! somebody has asked, and when the run ends.
 
 use crate::mask_report::{Proposal, propose_masks};
+use evforge_control::requests::Wishes;
 use evforge_core::detector::Detector;
 use evforge_core::monitor::{MonitorData, PlaneMonitor, SPECTRUM_BINS, Track};
 use serde_json::{Value, json};
@@ -20,8 +21,7 @@ pub struct MonitorTap {
 #[derive(Debug, Default)]
 struct Shared {
     wanted: AtomicBool,
-    asked: AtomicBool,
-    forget: AtomicBool,
+    wishes: Wishes,
     latest: Mutex<Option<Arc<MonitorData>>>,
 }
 
@@ -39,13 +39,12 @@ impl MonitorTap {
 
     /// Forgets what has been collected, and goes on; it follows with the next packets.
     pub fn forget(&self) {
-        self.shared.forget.store(true, Ordering::Relaxed);
-        self.ask();
+        self.shared.wishes.forget();
     }
 
     /// Asks for a copy of what has been collected; it is there after the next packets.
     pub fn ask(&self) {
-        self.shared.asked.store(true, Ordering::Relaxed);
+        self.shared.wishes.ask();
     }
 
     /// The latest copy; none while monitoring is off or before the first copy.
@@ -61,9 +60,8 @@ impl MonitorTap {
             *following = wanted;
             self.copy(detector);
         }
-        if self.shared.asked.load(Ordering::Relaxed) {
-            self.shared.asked.store(false, Ordering::Relaxed);
-            if self.shared.forget.swap(false, Ordering::Relaxed) && *following {
+        if let Some(wished) = self.shared.wishes.take() {
+            if wished.forget && *following {
                 detector.set_monitoring(false);
                 detector.set_monitoring(true);
             }

@@ -7,13 +7,13 @@
 use crate::monitor_tap::MonitorTap;
 use evforge_config::Config;
 use evforge_control::desk::ControlCounts;
+use evforge_control::requests::{NotTaken, Requests};
 use evforge_control::{Control, Refusal, RunFacts, WantedChange, WantedTime};
 use evforge_core::change::{Change, ChangeRecord, ChangeRefusal, ChangeTime, Parameter};
 use evforge_core::counter::CounterSnapshot;
 use evforge_core::detector::Detector;
 use evforge_core::run_state::RunState;
 use evforge_outputs::packet_tap::PacketTap;
-use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -37,7 +37,6 @@ pub struct RunControl {
 /// What a run is asked for: called when somebody clears what is gathered to be looked at.
 pub type ClearHook = Box<dyn Fn() + Send + Sync>;
 
-#[derive(Default)]
 struct Shared {
     facts: RunFacts,
     /// Set to end the run; none if nobody can ask.
@@ -46,25 +45,35 @@ struct Shared {
     packets: PacketTap,
     counts: Arc<ControlCounts>,
     clear: Mutex<Vec<ClearHook>>,
-    /// Whether anything is in the queue.
-    asked: AtomicBool,
-    queue: Mutex<Queue>,
+    requests: Requests<Request>,
     parameters: Mutex<Vec<Parameter>>,
     state_asked: AtomicBool,
     state: Mutex<Shown>,
     state_shown: Condvar,
 }
 
+impl Default for Shared {
+    fn default() -> Self {
+        Self {
+            facts: RunFacts::default(),
+            stop: None,
+            monitor: MonitorTap::default(),
+            packets: PacketTap::default(),
+            counts: Arc::default(),
+            clear: Mutex::default(),
+            requests: Requests::new(MOST_WAITING),
+            parameters: Mutex::default(),
+            state_asked: AtomicBool::default(),
+            state: Mutex::default(),
+            state_shown: Condvar::default(),
+        }
+    }
+}
+
 impl std::fmt::Debug for Shared {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Shared").field("facts", &self.facts).finish_non_exhaustive()
     }
-}
-
-#[derive(Default)]
-struct Queue {
-    requests: VecDeque<Request>,
-    has_ended: bool,
 }
 
 #[derive(Default)]
@@ -146,17 +155,12 @@ impl RunControl {
     /// Puts a request into the queue, and waits for the answer.
     fn ask<T>(&self, request: impl FnOnce(SyncSender<T>) -> Request) -> Result<T, Refusal> {
         let (give, answer): (_, Receiver<T>) = sync_channel(1);
-        let mut queue = lock(&self.shared.queue);
-        if queue.has_ended {
-            return Err(Refusal::Ended);
-        }
-        if queue.requests.len() >= MOST_WAITING {
-            let problem = format!("{MOST_WAITING} requests wait already: the run does not come to them");
-            return Err(Refusal::NotPossible(problem));
-        }
-        queue.requests.push_back(request(give));
-        self.shared.asked.store(true, Ordering::Release);
-        drop(queue);
+        self.shared.requests.put(request(give)).map_err(|why| match why {
+            NotTaken::Ended => Refusal::Ended,
+            NotTaken::Full(waiting) => Refusal::NotPossible(format!(
+                "{waiting} requests wait already: the run does not come to them"
+            )),
+        })?;
         answer.recv_timeout(PATIENCE).map_err(|error| match error {
             std::sync::mpsc::RecvTimeoutError::Timeout => Refusal::TimedOut(PATIENCE),
             std::sync::mpsc::RecvTimeoutError::Disconnected => Refusal::Ended,
@@ -245,28 +249,24 @@ impl ControlledDetector {
     /// Does what has been asked for. Between packets.
     #[inline]
     pub(crate) fn serve(&mut self, detector: &mut dyn Detector) {
-        if self.control.shared.asked.load(Ordering::Relaxed) {
+        if self.control.shared.requests.are_there() {
             self.serve_all(detector);
         }
     }
 
     #[cold]
     fn serve_all(&mut self, detector: &mut dyn Detector) {
-        self.control.shared.asked.store(false, Ordering::Relaxed);
-        loop {
-            // One at a time: nobody who asks waits for what this one does.
-            let Some(request) = lock(&self.control.shared.queue).requests.pop_front() else { break };
-            // Who does not wait any more is not told; what was changed is in the record.
-            match request {
-                Request::EarliestChange(give) => {
-                    let _ = give.try_send(detector.earliest_change());
-                }
-                Request::Change(wanted, give) => {
-                    let outcomes = wanted.iter().map(|wanted| self.change(wanted, detector)).collect();
-                    let _ = give.try_send(outcomes);
-                }
+        let control = self.control.clone();
+        // Who does not wait any more is not told; what was changed is in the record.
+        control.shared.requests.serve(|request| match request {
+            Request::EarliestChange(give) => {
+                let _ = give.try_send(detector.earliest_change());
             }
-        }
+            Request::Change(wanted, give) => {
+                let outcomes = wanted.iter().map(|wanted| self.change(wanted, detector)).collect();
+                let _ = give.try_send(outcomes);
+            }
+        });
         self.show_parameters(detector);
     }
 
@@ -314,11 +314,8 @@ impl ControlledDetector {
 
     /// Nothing more is done: who waits is told.
     pub(crate) fn end(&self) {
-        let mut queue = lock(&self.control.shared.queue);
-        queue.has_ended = true;
         // Without their other side, those who wait know.
-        queue.requests.clear();
-        drop(queue);
+        self.control.shared.requests.end();
         lock(&self.control.shared.state).has_ended = true;
         self.control.shared.state_shown.notify_all();
     }

@@ -27,6 +27,9 @@ mod event_buffer;
 mod packets;
 mod text;
 
+#[cfg(test)]
+mod in_process;
+
 pub use declared::PluginCounters;
 pub use detector::{CreateError, PluginDetector};
 pub use library::{LoadError, PluginLibrary, refuse_libraries};

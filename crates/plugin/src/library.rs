@@ -46,8 +46,8 @@ pub struct PluginLibrary {
     counters: &'static [CounterInfo],
     functions: Functions,
     /// Never dropped: functions and texts of the library are used until the process ends. A library that started
-    /// threads or left handlers behind could not be unloaded safely anyway.
-    _library: Library,
+    /// threads or left handlers behind could not be unloaded safely anyway. None for a table of this program itself: in tests.
+    _library: Option<Library>,
 }
 
 /// All libraries that were loaded, by their canonical path. They live as long as the process, and their declarations
@@ -98,6 +98,19 @@ impl PluginLibrary {
                  see include/evforge/detector.h"
             )
         })?;
+        // SAFETY: the library exports it, and stays loaded as long as what is made of it is there.
+        unsafe { Self::of_entry_point(path, entry_point, Some(library)) }
+    }
+
+    /// What a library exports, checked.
+    ///
+    /// # Safety
+    /// The function must keep to the header, and be there as long as the process.
+    pub(crate) unsafe fn of_entry_point(
+        path: &Path,
+        entry_point: EntryPoint,
+        library: Option<Library>,
+    ) -> Result<Self, String> {
         // SAFETY: the function is called as the header says, and the library stays loaded.
         let table = unsafe { entry_point(INTERFACE_VERSION) };
         // SAFETY: null, or a table that lasts as long as the library.

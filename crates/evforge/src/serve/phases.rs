@@ -2,7 +2,6 @@
 
 use super::number_file::NumberFile;
 use super::phase::{Phase, Source};
-use super::runs::Runs;
 use super::supervisor::Supervisor;
 use crate::CommandError;
 use crate::control::{ControlPorts, ControlService};
@@ -10,7 +9,7 @@ use crate::exit_status::ExitStatus;
 use crate::output::Ending;
 use crate::record::RecordLimits;
 use crate::run::Observer;
-use evforge_control::{RunEnded, RunStarted};
+use evforge_control::{RunEnded, RunStarted, Runs};
 use evforge_core::run_state::{LedgerTotals, RunState};
 use evforge_log::group;
 use evforge_net::clock::wall_clock_ns;
@@ -32,7 +31,7 @@ const TURN: Duration = Duration::from_millis(50);
 /// What all phases have in common.
 pub(super) struct Phases<'a> {
     pub(super) source: &'a Source,
-    pub(super) runs: &'a Runs,
+    pub(super) runs: &'a Runs<Phase>,
     pub(super) ports: ControlPorts,
     /// What takes requests, once the first phase has begun.
     pub(super) service: Option<ControlService>,
@@ -97,6 +96,8 @@ impl Phases<'_> {
         let record = config.serve.record.as_deref().filter(|_| is_run);
         // Before its files: what cannot be received leaves none.
         let receivers = open_receivers(&config, record.is_some())?;
+        // What the phase before has freed. Packets that come meanwhile wait in the sockets.
+        evforge_net::freed_memory::give_back();
         let plans = plans.advised(crate::host::advice(&config));
         let mut outputs = plans.open_with(&config, Some(self.ports.access()), Some(self.kept.clone()))?;
         if let Some(number) = number {

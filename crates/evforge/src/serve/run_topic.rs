@@ -2,10 +2,10 @@
 //!
 //! Nothing is answered: the file writer of the facility does that, and two answers to one command would be one too many.
 
-use super::runs::Runs;
+use super::phase::Phase;
 use crate::CommandError;
 use evforge_config::Config;
-use evforge_control::{Refusal, RunService as _, WantedRun};
+use evforge_control::{Refusal, RunService as _, Runs, WantedRun};
 use evforge_kafka::client::ClientSettings;
 use evforge_kafka::tools::{Begin, Next, TopicReader, Until};
 use evforge_log::group;
@@ -32,7 +32,7 @@ impl RunTopic {
     ///
     /// # Errors
     /// If the topic cannot be read now, or `[kafka]` is wrong.
-    pub(super) fn follow(config: &Config, runs: &Runs) -> Result<Option<Self>, CommandError> {
+    pub(super) fn follow(config: &Config, runs: &Runs<Phase>) -> Result<Option<Self>, CommandError> {
         let Some(topic) = config.serve.run_topic.clone() else { return Ok(None) };
         let client: ClientSettings = config.table("kafka")?;
         if client.brokers.is_none() {
@@ -68,7 +68,7 @@ impl Drop for RunTopic {
 }
 
 struct Listener {
-    runs: Runs,
+    runs: Runs<Phase>,
     /// The name of this service; messages for another one are not followed.
     service_id: Option<String>,
     /// The job that goes on, by the name that its start gave it.

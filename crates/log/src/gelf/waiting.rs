@@ -1,9 +1,13 @@
 //! Messages that wait to be sent: bounded in number and in bytes.
 
 use crate::record::Record;
+use evforge_core::sync::{Condvar, Mutex, MutexGuard};
 use std::collections::VecDeque;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
+
+#[cfg(all(test, loom))]
+mod models;
 
 /// Bytes that may wait.
 const MOST_BYTES: usize = 16 << 20;
@@ -41,7 +45,7 @@ pub(super) enum Next {
 
 impl Waiting {
     pub(super) fn new(most: usize) -> Self {
-        Self { queue: Mutex::default(), changed: Condvar::new(), most }
+        Self { queue: Mutex::new(Queue::default()), changed: Condvar::new(), most }
     }
 
     fn lock(&self) -> MutexGuard<'_, Queue> {

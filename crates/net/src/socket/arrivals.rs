@@ -153,3 +153,61 @@ fn controls(header: &libc::msghdr) -> (Option<usize>, Option<u64>) {
     }
     (segment, stamp)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Control memory with one message, of which `length` bytes are there.
+    fn control(level: i32, kind: i32, data: &[u8], length: usize) -> (Box<Control>, libc::msghdr) {
+        let mut memory = Box::new(Control([0; 128]));
+        // SAFETY: a header is made of integers and raw pointers, for which all zeros is a valid value.
+        let mut header: libc::msghdr = unsafe { std::mem::zeroed() };
+        header.msg_control = memory.0.as_mut_ptr().cast();
+        header.msg_controllen = length as _;
+        // SAFETY: the memory has room for a message of this size.
+        unsafe {
+            let message = libc::CMSG_FIRSTHDR(&raw const header);
+            if !message.is_null() {
+                (*message).cmsg_level = level;
+                (*message).cmsg_type = kind;
+                (*message).cmsg_len = libc::CMSG_LEN(data.len() as u32) as _;
+                libc::CMSG_DATA(message).copy_from_nonoverlapping(data.as_ptr(), data.len());
+            }
+        }
+        (memory, header)
+    }
+
+    #[test]
+    fn what_the_kernel_attaches_is_read() {
+        let (_memory, header) = control(libc::SOL_UDP, libc::UDP_GRO, &1400_i32.to_ne_bytes(), 24);
+        assert_eq!(controls(&header), (Some(1400), None));
+        let (_memory, header) = control(libc::SOL_UDP, libc::UDP_GRO, &(-1_i32).to_ne_bytes(), 24);
+        assert_eq!(controls(&header), (None, None));
+        let time = [7_i64.to_ne_bytes(), 9_i64.to_ne_bytes()].concat();
+        let (_memory, header) = control(libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS, &time, 32);
+        assert_eq!(controls(&header), (None, Some(7_000_000_009)));
+        // Nothing, or less than a head.
+        for length in [0, 8] {
+            let (_memory, header) = control(libc::SOL_UDP, libc::UDP_GRO, &[], length);
+            assert_eq!(controls(&header), (None, None));
+        }
+    }
+
+    #[test]
+    fn addresses_of_both_kinds_are_read() {
+        // SAFETY: an address is made of integers, for which all zeros is a valid value.
+        let mut place: libc::sockaddr_in6 = unsafe { std::mem::zeroed() };
+        place.sin6_family = libc::AF_INET6 as _;
+        place.sin6_port = 6006_u16.to_be();
+        place.sin6_addr.s6_addr = Ipv4Addr::new(10, 0, 0, 2).to_ipv6_mapped().octets();
+        assert_eq!(address(&place).to_string(), "10.0.0.2:6006");
+        // SAFETY: an IPv4 address is smaller, and not more strictly aligned.
+        unsafe {
+            let place = (&raw mut place).cast::<libc::sockaddr_in>();
+            (*place).sin_family = libc::AF_INET as _;
+            (*place).sin_addr.s_addr = u32::from(Ipv4Addr::new(10, 0, 0, 3)).to_be();
+        }
+        assert_eq!(address(&place).to_string(), "10.0.0.3:6006");
+    }
+}

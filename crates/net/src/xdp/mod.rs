@@ -26,6 +26,7 @@ mod options;
 mod queue;
 mod receiver;
 mod ring;
+mod ring_entry;
 pub(crate) mod steering;
 pub(crate) mod transmit;
 mod watch;

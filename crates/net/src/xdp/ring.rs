@@ -4,26 +4,31 @@
 //! Both positions count on and wrap at 2^32; the place of an entry is its position modulo the ring's size, a power
 //! of two. Entries are published by storing the position with *release* and seen by loading it with *acquire*.
 
+use std::fmt::Debug;
 use std::io;
 use std::os::fd::BorrowedFd;
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::memory::Mapping;
+use super::ring_entry::RingEntry;
+use evforge_core::sync::{AtomicU32, Ordering};
+
+#[cfg(test)]
+mod tests;
 
 /// Memory shared with the kernel, its two positions, flags and entries.
 #[derive(Debug)]
 struct Shared<T> {
-    /// Keeps the pointers below valid.
-    _memory: Mapping,
+    /// Keeps the pointers below valid: a mapping, or in tests memory of their own.
+    _memory: Box<dyn Debug + Send>,
     producer: NonNull<AtomicU32>,
     consumer: NonNull<AtomicU32>,
     flags: NonNull<AtomicU32>,
-    entries: NonNull<T>,
+    entries: NonNull<RingEntry<T>>,
     mask: u32,
 }
 
-// SAFETY: the pointers lead into the mapping that moves along with them.
+// SAFETY: the pointers lead into the memory that moves along with them.
 unsafe impl<T: Send> Send for Shared<T> {}
 
 impl<T: Copy> Shared<T> {
@@ -49,12 +54,12 @@ impl<T: Copy> Shared<T> {
         };
         let (producer, consumer, flags) =
             (word(offsets.producer)?, word(offsets.consumer)?, word(offsets.flags)?);
-        if !entries.is_multiple_of(align_of::<T>()) {
+        if !entries.is_multiple_of(align_of::<RingEntry<T>>()) {
             return Err(strange());
         }
         // SAFETY: inside the mapping, whose length was computed from it.
         let entries = unsafe { base.add(entries) }.cast();
-        Ok(Self { _memory: memory, producer, consumer, flags, entries, mask: size - 1 })
+        Ok(Self { _memory: Box::new(memory), producer, consumer, flags, entries, mask: size - 1 })
     }
 
     fn producer(&self) -> &AtomicU32 {
@@ -67,9 +72,10 @@ impl<T: Copy> Shared<T> {
         unsafe { self.consumer.as_ref() }
     }
 
-    fn entry(&self, position: u32) -> *mut T {
-        // SAFETY: the mask keeps the place below the ring's size, and the mapping holds this many entries.
-        unsafe { self.entries.add((position & self.mask) as usize) }.as_ptr()
+    fn entry(&self, position: u32) -> &RingEntry<T> {
+        // SAFETY: the mask keeps the place below the ring's size, and the memory holds this many entries, each a cell that both sides
+        // reach at any time; what is in it is only touched by the side whose it is.
+        unsafe { self.entries.add((position & self.mask) as usize).as_ref() }
     }
 }
 
@@ -91,9 +97,12 @@ impl<T: Copy> ConsumerRing<T> {
         size: u32,
         page_offset: u64,
     ) -> io::Result<Self> {
-        let shared = Shared::map(socket, offsets, size, page_offset)?;
+        Ok(Self::of(Shared::map(socket, offsets, size, page_offset)?))
+    }
+
+    fn of(shared: Shared<T>) -> Self {
         let position = shared.consumer().load(Ordering::Relaxed);
-        Ok(Self { shared, position, filled: position })
+        Self { shared, position, filled: position }
     }
 
     /// Looks how many entries there are to be taken.
@@ -142,9 +151,12 @@ impl<T: Copy> ProducerRing<T> {
         size: u32,
         page_offset: u64,
     ) -> io::Result<Self> {
-        let shared = Shared::map(socket, offsets, size, page_offset)?;
+        Ok(Self::of(Shared::map(socket, offsets, size, page_offset)?))
+    }
+
+    fn of(shared: Shared<T>) -> Self {
         let position = shared.producer().load(Ordering::Relaxed);
-        Ok(Self { shared, position, emptied: position })
+        Self { shared, position, emptied: position }
     }
 
     /// Offers an entry to the kernel, from the next [`ProducerRing::publish`] on. False if there is no place, which

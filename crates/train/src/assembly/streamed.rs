@@ -11,10 +11,14 @@ use super::stream_sources::{StreamSource, StreamSources};
 use super::tally;
 use super::train_numbers::NumberFault;
 use evforge_core::settings::SettingsError;
+use evforge_core::sync::{Condvar, Mutex, MutexGuard};
 use evforge_wire::train::StreamHeader;
+use std::sync::PoisonError;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+
+#[cfg(all(test, loom))]
+mod models;
 
 /// Longest wait for a buffer before whoever waits is asked if it still wants one.
 const LOOK: Duration = Duration::from_millis(20);

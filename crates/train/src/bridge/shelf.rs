@@ -1,10 +1,14 @@
 //! The newest trains, from which clients take at their own pace.
 
+use evforge_core::sync::{Condvar, Mutex, MutexGuard};
 use std::collections::VecDeque;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use super::message::Message;
+
+#[cfg(all(test, loom))]
+mod models;
 
 /// The newest whole trains, as many as the queue is long.
 #[derive(Debug)]
@@ -36,7 +40,7 @@ pub(super) enum Taken {
 impl Shelf {
     /// With room for so many trains, at least 1.
     pub(super) fn new(room: usize) -> Self {
-        Self { state: Mutex::default(), changed: Condvar::new(), room: room.max(1) }
+        Self { state: Mutex::new(State::default()), changed: Condvar::new(), room: room.max(1) }
     }
 
     /// Puts a train up, in the place of the oldest one if there is no room.

@@ -5,68 +5,82 @@
 //!              ◄─────────────────────── what became of it ◄──────┘
 //! ```
 
-use super::phase::Phase;
-use evforge_control::{Refusal, RunEnded, RunPhase, RunService, RunStarted, RunsState, WantedRun};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use crate::control::Refusal;
+use crate::runs::{RunEnded, RunPhase, RunService, RunStarted, RunsState, WantedRun};
+use evforge_core::sync::{AtomicBool, Condvar, Mutex, MutexGuard, Ordering};
+use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
+
+#[cfg(all(test, loom))]
+mod models;
 
 /// How long who starts or stops a run waits for it: outputs may have much to write.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Makes the phase of a run that is wanted: what it needs is checked, and nothing is opened. It is given the number that the run has
 /// if nobody says another.
-pub(super) type Prepare = Box<dyn Fn(&WantedRun, u32) -> Result<Phase, Refusal> + Send + Sync>;
+pub type Prepare<P> = Box<dyn Fn(&WantedRun, u32) -> Result<P, Refusal> + Send + Sync>;
 
-/// The runs of a service. Clones are the same.
-#[derive(Clone)]
-pub(super) struct Runs {
-    shared: Arc<Shared>,
+/// The runs of a service, each prepared as a `P`. Clones are the same.
+pub struct Runs<P> {
+    shared: Arc<Shared<P>>,
 }
 
-struct Shared {
-    prepare: Prepare,
+impl<P> Clone for Runs<P> {
+    fn clone(&self) -> Self {
+        Self { shared: Arc::clone(&self.shared) }
+    }
+}
+
+impl<P> std::fmt::Debug for Runs<P> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Runs").finish_non_exhaustive()
+    }
+}
+
+struct Shared<P> {
+    prepare: Prepare<P>,
     /// Ends the phase that goes on.
     stop: Arc<AtomicBool>,
     /// Ends the service.
     end: Arc<AtomicBool>,
-    state: Mutex<State>,
+    state: Mutex<State<P>>,
     changed: Condvar,
 }
 
-#[derive(Default)]
-struct State {
+struct State<P> {
     seen: RunsState,
     /// The number of the last run.
     number: u32,
     /// What comes behind the phase that goes on.
-    next: Option<Phase>,
+    next: Option<P>,
     /// Why the run that was to be started was not.
     failure: Option<String>,
     /// Nothing is started any more.
     is_over: bool,
 }
 
-impl Runs {
-    /// Without any so far; the last one had this number.
-    pub(super) fn new(prepare: Prepare, stop: Arc<AtomicBool>, end: Arc<AtomicBool>, number: u32) -> Self {
-        let state = Mutex::new(State { number, ..State::default() });
+impl<P> Runs<P> {
+    /// Without any so far; the last one had this number. `stop` ends the phase that goes on, `end` the service.
+    pub fn new(prepare: Prepare<P>, stop: Arc<AtomicBool>, end: Arc<AtomicBool>, number: u32) -> Self {
+        let seen = RunsState::default();
+        let state = Mutex::new(State { seen, number, next: None, failure: None, is_over: false });
         Self { shared: Arc::new(Shared { prepare, stop, end, state, changed: Condvar::new() }) }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, State<P>> {
         self.shared.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Changes what is known, and tells those who wait for it.
-    fn update<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
+    fn update<T>(&self, change: impl FnOnce(&mut State<P>) -> T) -> T {
         let changed = change(&mut self.lock());
         self.shared.changed.notify_all();
         changed
     }
 
     /// Waits until `is_so`.
-    fn wait(&self, is_so: impl Fn(&State) -> bool) -> Result<MutexGuard<'_, State>, Refusal> {
+    fn wait(&self, is_so: impl Fn(&State<P>) -> bool) -> Result<MutexGuard<'_, State<P>>, Refusal> {
         let until = Instant::now() + PATIENCE;
         let mut state = self.lock();
         while !is_so(&state) {
@@ -84,19 +98,20 @@ impl Runs {
     }
 
     /// The phase that comes now, if there is to be a run. What was asked of the one before is over.
-    pub(super) fn take_next(&self) -> Option<Phase> {
+    pub fn take_next(&self) -> Option<P> {
         // Under the lock, as requests are: one that comes now is of the phase that comes.
         let mut state = self.lock();
-        self.shared.stop.store(false, Ordering::SeqCst);
-        // Whoever ends the service says it here first and in `stop` then, without the lock.
-        if self.shared.end.load(Ordering::SeqCst) {
+        // Whoever ends the service says it in `end` first and in `stop` then, without the lock. An exchange, and not a store: it sees
+        // what was written before that which it replaces.
+        self.shared.stop.swap(false, Ordering::AcqRel);
+        if self.shared.end.load(Ordering::Acquire) {
             self.shared.stop.store(true, Ordering::SeqCst);
         }
         state.next.take()
     }
 
     /// The run that was to be started goes on.
-    pub(super) fn has_begun(&self, run: RunStarted) {
+    pub fn has_begun(&self, run: RunStarted) {
         self.update(|state| {
             state.number = run.number.and_then(|number| u32::try_from(number).ok()).unwrap_or(state.number);
             state.seen.phase = RunPhase::Running;
@@ -106,7 +121,7 @@ impl Runs {
     }
 
     /// The run that was to be started cannot be.
-    pub(super) fn has_failed(&self, why: String) {
+    pub fn has_failed(&self, why: String) {
         self.update(|state| {
             state.seen.phase = RunPhase::BetweenRuns;
             state.seen.run = None;
@@ -115,7 +130,7 @@ impl Runs {
     }
 
     /// The run has ended, and everything of it is written.
-    pub(super) fn has_ended(&self, end: RunEnded) {
+    pub fn has_ended(&self, end: RunEnded) {
         self.update(|state| {
             state.seen.phase = RunPhase::BetweenRuns;
             state.seen.run = None;
@@ -124,18 +139,18 @@ impl Runs {
     }
 
     /// The program ends.
-    pub(super) fn close(&self) {
+    pub fn close(&self) {
         self.update(|state| state.is_over = true);
     }
 }
 
-impl RunService for Runs {
+impl<P: Send> RunService for Runs<P> {
     fn runs(&self) -> RunsState {
         self.lock().seen.clone()
     }
 
     fn start(&self, wanted: WantedRun) -> Result<RunStarted, Refusal> {
-        let number = {
+        let (number, before) = {
             let mut state = self.lock();
             if state.is_over {
                 return Err(Refusal::Ended);
@@ -154,7 +169,7 @@ impl RunService for Runs {
             }
             state.seen.phase = RunPhase::Starting;
             state.failure = None;
-            state.number.saturating_add(1)
+            (state.number.saturating_add(1), state.seen.runs)
         };
         // What goes on between runs is not disturbed by what cannot be.
         let phase = (self.shared.prepare)(&wanted, number).inspect_err(|_| {
@@ -168,8 +183,11 @@ impl RunService for Runs {
         match (&state.failure, &state.seen.run) {
             (Some(failure), _) => Err(Refusal::NotPossible(failure.clone())),
             (None, Some(run)) => Ok(run.clone()),
-            // So short that it has ended.
-            (None, None) => state.seen.last.as_ref().map(|last| last.run.clone()).ok_or(Refusal::Ended),
+            // So short that it has ended; or the service has, before it came to this run.
+            (None, None) => {
+                let last = state.seen.last.as_ref().filter(|_| state.seen.runs > before);
+                last.map(|last| last.run.clone()).ok_or(Refusal::Ended)
+            }
         }
     }
 
