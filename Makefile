@@ -123,9 +123,10 @@ fresh: ## The first two commands of the README in a new Debian, as root and as a
 	scripts/fresh.sh user
 
 .PHONY: soak
-soak: test-tools ## Brokers that fail for a minute; the program, and the file writer, killed at 100 random moments (MOMENTS=1000, SEED=7)
+soak: test-tools ## Brokers that fail for a minute; the program, and the file writer, killed at 100 random moments; memory (MOMENTS=1000, SEED=7)
 	$(WITH_TOOLS) EVFORGE_SOAK=$(or $(MOMENTS),100) $(if $(SEED),EVFORGE_SEED=$(SEED)) $(CARGO) test --locked -p evforge --test kafka_faults -- --nocapture --test-threads 2
 	$(WITH_TOOLS) EVFORGE_SOAK=$(or $(MOMENTS),100) $(if $(SEED),EVFORGE_SEED=$(SEED)) $(CARGO) test --locked -p evforge --test kafka_write killed -- --nocapture
+	$(WITH_TOOLS) EVFORGE_SOAK=$(or $(MOMENTS),100) $(CARGO) test --locked -p evforge --test live memory -- --nocapture
 
 .PHONY: bench
 bench: ## Event formation from memory, loads; adds to docs/benchmarks (BENCHES="ess gdgem": only these). Receiving: evforge measure

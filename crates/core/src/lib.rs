@@ -36,8 +36,9 @@
 //! | what is wrong with a setting | [`settings`] |
 //! | what was meant by a name that nobody knows | [`suggestion`] |
 //! | the clock of a run | [`time`] |
+//! | files that are read whole, with a limit | [`whole_file`] |
 //!
-//! Nothing here does I/O (but for the resolver of [`endpoint`]), starts a thread or reads a clock; nothing here depends on another evforge crate.
+//! Nothing here does I/O (but for the resolver of [`endpoint`] and [`whole_file`]), starts a thread or reads a clock; nothing here depends on another evforge crate.
 //!
 //! Start with [`detector::Detector`]: it ties all of the above together.
 
@@ -74,3 +75,4 @@ pub mod sequence;
 pub mod settings;
 pub mod suggestion;
 pub mod time;
+pub mod whole_file;
