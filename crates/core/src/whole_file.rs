@@ -3,8 +3,8 @@
 //!
 //! A path that somebody names can lead to anything: a device that never ends (`/dev/zero`), a capture of 100 GB in the place of a
 //! configuration, a folder, a pipe into which nobody writes. Each kind of file has a largest size, and what is larger is refused: at
-//! once where the system tells its size, else as soon as more than that has come. A pipe (`<(…)` of a shell, `/dev/stdin`) is read to its end, and given up
-//! when nothing comes for [`PATIENCE`].
+//! once where the system tells its size, else as soon as more than that has come. A pipe (`<(…)` of a shell, `/dev/stdin`) is read to
+//! its end, and given up when nothing comes for [`PATIENCE`].
 //!
 //! Packets, events and data of HDF5 are not read by this: they are read in pieces.
 

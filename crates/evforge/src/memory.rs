@@ -29,7 +29,7 @@ const COMMAND_THREADS: u64 = 17;
 const EVERY_RUN: u64 = 24 << 20;
 /// Libraries that are loaded while a run goes on: those of the resolver.
 const LATER_LIBRARIES: u64 = 4 << 20;
-/// The allocator keeps a place for what was freed, and something with each piece: one byte of so many.
+/// The allocator keeps a place for what was freed, and something with each piece: an eighth of all of it.
 const ALLOCATOR: u64 = 8;
 /// Bytes of a queue of AF_XDP for each frame, and its rings.
 const XDP_FRAME: u64 = 4096 + 64;

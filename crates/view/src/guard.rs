@@ -71,7 +71,7 @@ impl Guard {
         {
             return Ok(());
         }
-        let mend = match found {
+        let remedy = match found {
             Some(found) => format!(
                 ". If {found} is where a web server passes this live view on, allow it where evforge is started: \
                  --view-origin {found}, or origins = [\"{found}\"] in the output of the configuration"
@@ -79,7 +79,7 @@ impl Guard {
             None => String::new(),
         };
         Err(format!(
-            "pages from {from:?} may not use this live view: only its own page at http://{host} may{mend}"
+            "pages from {from:?} may not use this live view: only its own page at http://{host} may{remedy}"
         ))
     }
 

@@ -1,8 +1,8 @@
 //! How much of answers may be under way at a time.
 //!
 //! An answer is made whole, and stays in memory until its last byte has been taken: with a client that takes none, until that is
-//! cut. Small ones are bounded by the number of connections; of large ones, as of pictures with millions of pixels, only so many are
-//! let go that all of them together take bounded memory. Who comes then is asked to come again.
+//! cut. Small ones are bounded by the number of connections; large ones, as of pictures with millions of pixels, have a bounded room
+//! together. Who comes when it is taken is asked to come again.
 
 use axum::body::{Body, Bytes, HttpBody};
 use axum::http::{HeaderValue, Response, header};
