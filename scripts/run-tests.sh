@@ -38,6 +38,15 @@ skip_list() {
     python3 scripts/list-skipped.py --self-test
 }
 
+dependencies() {
+    if [ -x .venv-deny/bin/cargo-deny ] || command -v cargo-deny >/dev/null; then
+        python3 scripts/deny.py --self-test >/dev/null && python3 scripts/deny.py
+    else
+        echo "skipped: dependencies (scripts/deny.py): cargo-deny"
+        [ "${EVFORGE_REQUIRE:-}" != all ]
+    fi
+}
+
 page() {
     (cd web && npm run --silent check && npm run --silent check-dist)
 }
@@ -83,6 +92,7 @@ step "format (cargo fmt)" cargo fmt --all --check
 step "the page (web/)" page
 step "files that import each other" circles
 step "what a release needs" release
+step "licences, versions and origins of dependencies (scripts/deny.py)" dependencies
 step "the list of skipped tests" skip_list
 step "tests (cargo test)" cargo_test
 touch "$tests_done"

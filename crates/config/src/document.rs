@@ -2,6 +2,7 @@
 
 use crate::ConfigError;
 use evforge_core::settings::{RefusedValue, SettingsError};
+use evforge_core::whole_file;
 use serde::de::{DeserializeOwned, Error, IntoDeserializer};
 use std::borrow::Cow;
 use std::ops::Range;
@@ -23,7 +24,7 @@ impl Document {
     /// A file, with `overrides` (`key=value`) applied in their order. In them `detector` stands for the one of `sections`
     /// that the file has.
     pub(crate) fn read(path: &Path, overrides: &[String], sections: &[&str]) -> Result<Self, ConfigError> {
-        let text = std::fs::read_to_string(path)
+        let text = whole_file::text(path, whole_file::SETTINGS)
             .map_err(|source| ConfigError::Unreadable { path: path.to_owned(), source })?;
         Self::new(path, &text, overrides, sections)
     }

@@ -1,7 +1,8 @@
 //! The token: what somebody must know who wants to change something over HTTP.
 
+use evforge_core::whole_file;
 use std::fmt;
-use std::io::{self, Read};
+use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use subtle::ConstantTimeEq;
@@ -85,15 +86,14 @@ impl Token {
     /// If it cannot be read, others can read it, or it is none.
     pub fn read(path: &Path) -> Result<Self, TokenError> {
         let unreadable = |source| TokenError::Unreadable { path: path.to_owned(), source };
-        let file = std::fs::File::open(path).map_err(unreadable)?;
+        let file = whole_file::open(path).map_err(unreadable)?;
         // Of the file that is open: nobody can exchange it in between.
         let mode = file.metadata().map_err(unreadable)?.permissions().mode();
         if mode & 0o077 != 0 {
             return Err(TokenError::Open(path.display().to_string(), mode & 0o7777));
         }
-        let mut text = String::new();
         let longest = 4 * LONGEST as u64;
-        file.take(longest).read_to_string(&mut text).map_err(unreadable)?;
+        let text = whole_file::bytes_of(file, longest).and_then(whole_file::as_text).map_err(unreadable)?;
         Self::new(&text, &path.display().to_string())
     }
 

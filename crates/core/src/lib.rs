@@ -37,8 +37,9 @@
 //! | what was meant by a name that nobody knows | [`suggestion`] |
 //! | the clock of a run | [`time`] |
 //! | locks and flags between threads, which models can look into | [`sync`] |
+//! | files that are read whole, with a limit | [`whole_file`] |
 //!
-//! Nothing here does I/O (but for the resolver of [`endpoint`]), starts a thread or reads a clock; nothing here depends on another evforge crate.
+//! Nothing here does I/O (but for the resolver of [`endpoint`] and [`whole_file`]), starts a thread or reads a clock; nothing here depends on another evforge crate.
 //!
 //! Start with [`detector::Detector`]: it ties all of the above together.
 
@@ -76,3 +77,4 @@ pub mod settings;
 pub mod suggestion;
 pub mod sync;
 pub mod time;
+pub mod whole_file;

@@ -253,6 +253,27 @@ impl MonitorData {
         }
     }
 
+    /// Memory in bytes.
+    pub fn memory_bound(&self) -> usize {
+        let channel = size_of::<[u32; SPECTRUM_BINS]>() + 2 * size_of::<u64>() + size_of::<u16>();
+        let track = size_of::<Track>() + TRACK_HITS * size_of::<TrackHit>();
+        size_of::<Self>()
+            + self.plan.memory_bound()
+            + self.readouts.len() * channel
+            + self.correlation.len() * size_of::<u64>()
+            + TRACKS * track
+    }
+
+    /// Memory in bytes that its JSON takes while it is written, if every channel has counted something: a tree of values, and a text of
+    /// as much again.
+    pub fn json_bound(&self) -> usize {
+        // Of a value in a tree, or a key of it.
+        const VALUE: usize = 48;
+        let channel = (SPECTRUM_BINS + 12) * VALUE + 128;
+        let tracks = TRACKS * (TRACK_HITS * 5 + 4) * 2 * VALUE;
+        2 * (self.readouts.len() * channel + self.correlation.len() * VALUE + tracks)
+    }
+
     /// A readout of the channel at `index`. An index beyond the plan is ignored.
     #[inline]
     pub fn readout(&mut self, index: usize, amplitude: u16) {

@@ -1,7 +1,7 @@
 //! `evforge demo`: a simulated detector over real UDP on loopback, live in the browser and into a NeXus file.
 
 use crate::CommandError;
-use crate::arguments::{IdentityArguments, LogArguments};
+use crate::arguments::{IdentityArguments, LogArguments, PageNameArguments};
 use crate::control::ControlPorts;
 use crate::exit_status::ExitStatus;
 use crate::output::{Ending, print, write_file};
@@ -34,9 +34,8 @@ pub(crate) struct DemoArguments {
     /// Address of the page
     #[arg(long, default_value = "127.0.0.1:8080", value_name = "HOST:PORT", value_parser = endpoint)]
     view: SocketAddr,
-    /// A name by which browsers may call the page, besides this host's name and its addresses; may be given several times
-    #[arg(long = "view-name", env = "EVFORGE_VIEW_NAME", value_name = "NAME", value_delimiter = ',')]
-    view_names: Vec<String>,
+    #[command(flatten)]
+    names: PageNameArguments,
     /// Neutrons per second: 20kHz
     #[arg(long, default_value = "20kHz", value_name = "RATE", value_parser = rate)]
     neutrons: Frequency,
@@ -68,7 +67,8 @@ pub(crate) fn demo(arguments: &DemoArguments, registry: &Registry) -> Result<Exi
         nexus: Some(folder.join("demo.nxs")),
         if_exists: Some(IfExists::Overwrite),
         view: Some(arguments.view),
-        view_names: arguments.view_names.clone(),
+        view_names: arguments.names.view_names.clone(),
+        view_origins: arguments.names.view_origins.clone(),
         report: Some(folder.join("demo-report.json")),
         image: Some(folder.join("demo-image.png")),
         ..OutputArguments::default()

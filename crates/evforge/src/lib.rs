@@ -44,6 +44,7 @@ mod left_over;
 mod manual;
 mod masks;
 mod measure;
+mod memory;
 mod monitor_control;
 mod numbered;
 mod other_ports;

@@ -127,6 +127,12 @@ impl RecordLimits {
         Ok(RecordingWriter::begin(files, rotation).map_err(fail)?)
     }
 
+    /// Most memory of a recording alongside a run, in bytes.
+    pub(crate) fn memory_bound(&self) -> u64 {
+        let bytes = usize::try_from(self.record_queue.bytes).unwrap_or(usize::MAX);
+        RecordQueue::of_bytes(bytes).memory_bound() as u64
+    }
+
     /// The writer of a recording alongside a run, and what may wait for it.
     ///
     /// # Errors

@@ -7,6 +7,7 @@ use crate::control::{ControlArguments, ControlPorts};
 use crate::exit_status::ExitStatus;
 use crate::host::{advice, tell_what_matters};
 use crate::input::open_until;
+use crate::memory::MemoryBound;
 use crate::other_ports::streams_to_other_ports;
 use crate::output::{Ending, print};
 use crate::outputs::{OutputArguments, OutputPlans, Outputs, fill_file_names};
@@ -25,10 +26,9 @@ use evforge_detect::settings::HeldHits;
 use evforge_log::group;
 use evforge_outputs::Registry;
 use evforge_pipeline::capture_run::CaptureRun;
-
-use evforge_pipeline::live_packets_bound;
 use evforge_pipeline::live_run::{LiveObserver, LiveRun, open_receivers};
 use evforge_pipeline::report::{RunReport, grouped, scaled};
+use serde_json::json;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -98,6 +98,9 @@ pub(crate) struct RunArguments {
     /// Check the configuration, print what follows from it, and end
     #[arg(long)]
     check: bool,
+    /// Print it as JSON, with the bound of the memory in bytes; with --check
+    #[arg(long, requires = "check", help_heading = "More outputs")]
+    json: bool,
     /// No progress display and no report on the terminal
     #[arg(long, short)]
     quiet: bool,
@@ -121,7 +124,7 @@ pub(crate) fn run(arguments: &RunArguments, registry: &Registry) -> Result<ExitS
     fill_file_names(&mut config)?;
     let plans = OutputPlans::read(&arguments.outputs, &config, registry)?;
     if arguments.check {
-        return print(&summary(&config, &plans)?).map(|()| ExitStatus::Good);
+        return print(&summary(&config, &plans, arguments)?).map(|()| ExitStatus::Good);
     }
     if arguments.record.is_none() && arguments.record_limits.has_rotation() {
         return Err(
@@ -375,16 +378,25 @@ fn highest_rate(held: &HeldHits) -> Option<String> {
     ))
 }
 
-/// What follows from a configuration.
-fn summary(config: &Config, plans: &OutputPlans) -> Result<String, CommandError> {
-    let detector = config.build_detector()?;
-    let geometry = detector.geometry();
-    let input = &config.input;
-    let batch = evforge_core::event::EventBatch::new(input.events_per_batch);
-    let pipeline = detector.memory_bound();
-    let transport = live_packets_bound(config) + batch.memory_bound();
+/// What follows from a configuration, for people or as JSON.
+fn summary(config: &Config, plans: &OutputPlans, arguments: &RunArguments) -> Result<String, CommandError> {
+    // Before the detector: it builds one for itself, and two of them at a time would take more memory than a run.
     let context = plans.context(config)?;
-    let outputs = plans.memory_bound(&context);
+    let mut detector = config.build_detector()?;
+    let geometry = detector.geometry();
+    let record = arguments.record.is_some().then(|| arguments.record_limits.memory_bound());
+    let memory = MemoryBound::new(config, detector.as_mut(), plans, &context, record);
+    if arguments.json {
+        let json = json!({
+            "name": config.name,
+            "detector": config.section,
+            "pixels": geometry.pixel_count(),
+            "memory": memory.json(),
+            "outputs": plans.describe(&context),
+            "notes": config.notes,
+        });
+        return Ok(format!("{json:#}\n"));
+    }
     let described: String =
         plans.describe(&context).iter().map(|line| format!("output        {line}\n")).collect();
     let held: String = config.held_hits().iter().map(held_hits).collect();
@@ -396,8 +408,7 @@ fn summary(config: &Config, plans: &OutputPlans) -> Result<String, CommandError>
          placement     {placement}\n\
          receives at   UDP {}{}\n\
          threads       {}\n\
-         memory bound  {:.1} MB: {:.1} MB for forming events, {:.1} MB for packets and events on their way;\n\
-         {:14}and up to {:.1} MB for outputs and what waits for them\n\
+         {}\
          {held}{described}{notes}",
         config.name,
         geometry.nx(),
@@ -407,11 +418,7 @@ fn summary(config: &Config, plans: &OutputPlans) -> Result<String, CommandError>
         geometry.pixel_count(),
         config.receive.address,
         config.receive.ports.iter().map(|port| format!(" and {port}")).collect::<String>(),
-        input.threads,
-        (pipeline + transport) as f64 / 1e6,
-        pipeline as f64 / 1e6,
-        transport as f64 / 1e6,
-        "",
-        outputs as f64 / 1e6,
+        config.input.threads,
+        memory.text(),
     ))
 }

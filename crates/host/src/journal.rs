@@ -1,6 +1,7 @@
 //! What was changed on this host, so that it can be taken back: a file that is on disk before anything changes.
 
 use crate::place::Place;
+use evforge_core::whole_file;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
 use std::io::{self, Write as _};
@@ -72,7 +73,7 @@ impl Journal {
     /// If there is a file, and it cannot be read or is no journal.
     pub fn read(path: &Path) -> Result<Self, JournalError> {
         let file_error = |error| JournalError::File { path: path.to_owned(), error };
-        let text = match fs::read(path) {
+        let text = match whole_file::bytes(path, whole_file::SETTINGS) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 return Ok(Self { format: FORMAT, changes: Vec::new(), path: path.to_owned() });

@@ -2,6 +2,7 @@
 
 use crate::ethtool::Group;
 use crate::host::Host;
+use evforge_core::whole_file;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -68,7 +69,7 @@ fn collect(folder: &Path, at: &Path, into: &mut BTreeMap<PathBuf, String>) -> io
         if entry.file_type()?.is_dir() {
             collect(&entry.path(), &place, into)?;
         } else {
-            into.insert(place, fs::read_to_string(entry.path())?);
+            into.insert(place, whole_file::text(&entry.path(), whole_file::SETTINGS)?);
         }
     }
     Ok(())

@@ -4,9 +4,8 @@
 
 use crate::error::MeasureError;
 use crate::measurement::Measurement;
+use evforge_core::whole_file;
 use serde::{Deserialize, Serialize};
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// Name of the file in the folder of a result.
@@ -99,13 +98,7 @@ pub fn read(path: &Path) -> Result<Measurement, MeasureError> {
 }
 
 fn bounded(path: &Path) -> Result<String, String> {
-    let file = File::open(path).map_err(|error| format!("{error}; {EXPECTED}"))?;
-    let mut bytes = Vec::new();
-    file.take(MOST + 1).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
-    if bytes.len() as u64 > MOST {
-        return Err(format!("it has more than {MOST} bytes; {EXPECTED}"));
-    }
-    String::from_utf8(bytes).map_err(|_| format!("it is no text; {EXPECTED}"))
+    whole_file::text(path, MOST).map_err(|error| format!("{error}; {EXPECTED}"))
 }
 
 fn shortened(text: &str) -> String {
@@ -230,9 +223,9 @@ mod tests {
     fn a_file_of_any_size_asks_for_no_more_memory_than_allowed() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(NAME);
-        File::create(&path).unwrap().set_len(MOST + 1).unwrap();
+        std::fs::File::create(&path).unwrap().set_len(MOST + 1).unwrap();
         let said = read(folder.path()).unwrap_err().to_string();
-        assert!(said.contains("result.json: it has more than 67108864 bytes"), "{said}");
+        assert!(said.contains("result.json: it has 67108865 bytes, and at most 67108864 bytes"), "{said}");
         let missing = read(&folder.path().join("absent")).unwrap_err().to_string();
         assert!(missing.contains("absent: No such file") && missing.contains("--output"), "{missing}");
     }

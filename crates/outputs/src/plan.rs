@@ -37,6 +37,11 @@ pub trait OutputPlan: Send {
         0
     }
 
+    /// Threads that it has at most, with the one that serves it.
+    fn threads(&self) -> usize {
+        1
+    }
+
     /// Makes it. Nothing is written that cannot be undone before this.
     ///
     /// # Errors

@@ -48,6 +48,13 @@ pub(crate) fn copy(packets: &PacketBatch<'_>, mut next: usize, piece: &mut Packe
     next
 }
 
+/// Most memory of packets on their way from a capture file, in bytes: slabs, and the window over the file.
+pub fn file_packets_bound(input: &InputSettings) -> usize {
+    let slabs = if input.threads == 1 { 1 } else { InputSettings::SLABS };
+    let bytes = usize::try_from(input.bytes_per_slab.bytes).unwrap_or(usize::MAX);
+    slabs * PacketSlab::new(input.packets_per_slab, bytes).memory_bound() + evforge_net::capture::MEMORY_BOUND
+}
+
 /// Most memory of packets on their way from where a live run receives them, in bytes.
 pub fn live_packets_bound(config: &Config) -> usize {
     let input = &config.input;

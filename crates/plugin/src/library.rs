@@ -154,6 +154,10 @@ impl PluginLibrary {
 
 fn dynamic_library(path: &Path) -> Result<Library, String> {
     use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
+    // The loader would wait at a pipe for ever.
+    if std::fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
+        return Err("it is no file".to_owned());
+    }
     // Everything that the library needs is looked up now, so that what is missing is known before data flow.
     // SAFETY: loading runs the library's own initialisation; whoever names a library trusts it.
     let library = unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL) };

@@ -1,6 +1,6 @@
 //! CSV files with named columns: truth and events.
 
-use std::io::BufRead;
+use std::io::{BufRead, Read};
 
 /// Why a file cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -29,7 +29,7 @@ pub(crate) fn read<T, const N: usize>(
     what: &str,
     parse: impl Fn([&str; N]) -> Option<T>,
 ) -> Result<Vec<T>, ColumnError> {
-    let mut lines = reader.lines().enumerate();
+    let mut lines = Lines(reader).enumerate();
     let (_, header) = lines.next().unwrap_or((0, Ok(String::new())));
     let header = header.map_err(ColumnError::Unreadable)?;
     let found: Vec<&str> = header.split(',').map(str::trim).collect();
@@ -62,6 +62,32 @@ pub(crate) fn read<T, const N: usize>(
         })?);
     }
     Ok(rows)
+}
+
+/// Bytes of a line: more are no line of a table, but a device, or a file of another kind.
+const LONGEST_LINE: usize = 64 << 10;
+
+/// Lines, none of which is longer than [`LONGEST_LINE`].
+struct Lines<R>(R);
+
+impl<R: BufRead> Iterator for Lines<R> {
+    type Item = std::io::Result<String>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let mut line = String::new();
+        let length = match (&mut self.0).take(LONGEST_LINE as u64 + 1).read_line(&mut line) {
+            Ok(0) => return None,
+            Ok(length) => length,
+            Err(error) => return Some(Err(error)),
+        };
+        if length > LONGEST_LINE {
+            let problem = format!("a line has more than {LONGEST_LINE} bytes: it is no table");
+            return Some(Err(std::io::Error::other(problem)));
+        }
+        let end = line.trim_end_matches('\n').trim_end_matches('\r').len();
+        line.truncate(end);
+        Some(Ok(line))
+    }
 }
 
 /// As much of a line as is of use in a message.

@@ -2,6 +2,7 @@
 
 use crate::connections::{Connection, Places};
 use crate::control::door::Peer;
+use crate::memory::BUFFER;
 use crate::shared::Shared;
 use axum::{Extension, Router};
 use hyper::server::conn::http1;
@@ -63,7 +64,7 @@ async fn converse(
 ) {
     let mut builder = http1::Builder::new();
     // From the beginning, and from the end of each answer, to the end of the next request's header.
-    builder.timer(TokioTimer::new()).header_read_timeout(shared.options.request_timeout);
+    builder.max_buf_size(BUFFER).timer(TokioTimer::new()).header_read_timeout(shared.options.request_timeout);
     let service = TowerToHyperService::new(router);
     let mut conversation = pin!(builder.serve_connection(TokioIo::new(connection), service).with_upgrades());
     let ended = tokio::select! {

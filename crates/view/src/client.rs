@@ -5,9 +5,11 @@ use crate::lock::lock;
 use crate::looks::worker::Update;
 use crate::protocol::{LooksRefused, Status};
 use crate::shared::Shared;
+use crate::sources::NoneLeft;
 use axum::extract::ws::{CloseFrame, Message, Utf8Bytes, WebSocket, close_code};
 use evforge_log::group::VIEW;
 use std::collections::VecDeque;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
@@ -39,30 +41,39 @@ struct Client {
 }
 
 /// Counts a browser in, and out when dropped.
-pub(crate) struct Seat(Arc<Shared>);
+pub(crate) struct Seat {
+    shared: Arc<Shared>,
+    from: IpAddr,
+}
 
 impl Seat {
-    /// None, and counted, if all seats are taken.
-    pub(crate) fn take(shared: &Arc<Shared>) -> Option<Self> {
-        let clients = &shared.clients;
-        if clients.connected.fetch_add(1, Relaxed) >= shared.options.most_clients as u64 {
-            clients.connected.fetch_sub(1, Relaxed);
+    /// A seat for a browser of this address.
+    ///
+    /// # Errors
+    /// If all seats are taken, or those of one address; that is counted.
+    pub(crate) fn take(shared: &Arc<Shared>, from: IpAddr) -> Result<Self, NoneLeft> {
+        let (clients, options) = (&shared.clients, &shared.options);
+        let taken =
+            lock(&clients.seats).take(from, options.most_clients, options.most_clients_of_one_address);
+        if let Err(none_left) = taken {
             clients.refused.fetch_add(1, Relaxed);
-            return None;
+            return Err(none_left);
         }
-        Some(Self(Arc::clone(shared)))
+        clients.connected.fetch_add(1, Relaxed);
+        Ok(Self { shared: Arc::clone(shared), from })
     }
 }
 
 impl Drop for Seat {
     fn drop(&mut self) {
-        self.0.clients.connected.fetch_sub(1, Relaxed);
+        lock(&self.shared.clients.seats).give_back(self.from);
+        self.shared.clients.connected.fetch_sub(1, Relaxed);
     }
 }
 
 /// Browsers that watch.
 fn client_count(seat: &Seat) -> u64 {
-    seat.0.clients.connected.load(Relaxed)
+    seat.shared.clients.connected.load(Relaxed)
 }
 
 /// Serves a browser until it leaves, is dropped or the view is shut down.
@@ -73,11 +84,11 @@ pub(crate) async fn serve(
     mut shutdown: watch::Receiver<bool>,
 ) {
     let mut client = Client {
-        shared: Arc::clone(&seat.0),
+        shared: Arc::clone(&seat.shared),
         socket,
         unacknowledged: VecDeque::new(),
         last_number: updates.borrow().number,
-        looks: ClientLooks::of_everything(&seat.0),
+        looks: ClientLooks::of_everything(&seat.shared),
         next_point: 0,
         skipped: 0,
     };

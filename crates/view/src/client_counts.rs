@@ -1,7 +1,9 @@
 //! What browsers and their connections have done.
 
 use crate::json_object::json_object;
+use crate::sources::Sources;
 use serde::Serialize;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 json_object! {
@@ -12,7 +14,7 @@ json_object! {
         pub connected: u64,
         /// Browsers dropped because they acknowledged nothing in time or broke the protocol.
         pub dropped: u64,
-        /// Browsers turned away because there were too many.
+        /// Browsers turned away because there were too many, all together or from one address.
         pub refused: u64,
         /// Updates sent to all browsers.
         pub updates_sent: u64,
@@ -31,6 +33,8 @@ json_object! {
 /// Counters of the browsers, and of their connections.
 #[derive(Debug, Default)]
 pub(crate) struct ClientCounters {
+    /// Who watches.
+    pub(crate) seats: Mutex<Sources>,
     pub(crate) connected: AtomicU64,
     pub(crate) dropped: AtomicU64,
     pub(crate) refused: AtomicU64,

@@ -7,10 +7,10 @@
 use crate::lock::lock;
 use crate::options::ViewOptions;
 use crate::shared::Shared;
-use std::collections::HashMap;
+use crate::sources::Sources;
 use std::future::Future;
 use std::io;
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex};
@@ -39,7 +39,7 @@ pub(crate) struct Places {
     most_of_one: usize,
     /// Descriptors with this number and above are not for connections: the system gives the lowest one that is free.
     reserved_from: Option<u64>,
-    taken: Mutex<HashMap<IpAddr, usize>>,
+    taken: Mutex<Sources>,
     freed: Notify,
 }
 
@@ -59,27 +59,18 @@ impl Places {
 
     /// A place for a connection from this address; none, and the connection answered, closed and counted, if there is none.
     pub(crate) fn seat(self: &Arc<Self>, stream: TcpStream, from: IpAddr) -> Option<Connection> {
-        let source = source(from);
-        let mut taken = lock(&self.taken);
-        let of_one = taken.get(&source).copied().unwrap_or(0);
-        let all: usize = taken.values().sum();
-        if all >= self.most || of_one >= self.most_of_one || self.is_reserved(&stream) {
-            drop(taken);
+        let refused =
+            self.is_reserved(&stream) || lock(&self.taken).take(from, self.most, self.most_of_one).is_err();
+        if refused {
             self.shared.clients.connections_refused.fetch_add(1, Relaxed);
             turn_away(stream);
             return None;
         }
-        taken.insert(source, of_one + 1);
         self.shared.clients.connections.fetch_add(1, Relaxed);
         // Updates are small or in a hurry; without it they only come later.
         let _ = stream.set_nodelay(true);
         let patience = self.shared.options.write_timeout;
-        Some(Connection {
-            stream,
-            patience,
-            stalled: None,
-            place: Place { places: Arc::clone(self), source },
-        })
+        Some(Connection { stream, patience, stalled: None, place: Place { places: Arc::clone(self), from } })
     }
 
     /// Waits until all places are free.
@@ -97,17 +88,6 @@ impl Places {
         use std::os::fd::AsRawFd;
         let number = u64::try_from(stream.as_raw_fd()).unwrap_or(u64::MAX);
         self.reserved_from.is_some_and(|reserved| number >= reserved)
-    }
-}
-
-/// Whose places a connection takes: of IPv6, all addresses of one network (64 bits) belong to one.
-fn source(address: IpAddr) -> IpAddr {
-    match address.to_canonical() {
-        IpAddr::V6(address) => {
-            let [a, b, c, d, ..] = address.segments();
-            Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0).into()
-        }
-        address => address,
     }
 }
 
@@ -130,19 +110,12 @@ fn turn_away(stream: TcpStream) {
 #[derive(Debug)]
 struct Place {
     places: Arc<Places>,
-    source: IpAddr,
+    from: IpAddr,
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        let mut taken = lock(&self.places.taken);
-        match taken.get_mut(&self.source) {
-            Some(count) if *count > 1 => *count -= 1,
-            _ => {
-                taken.remove(&self.source);
-            }
-        }
-        drop(taken);
+        lock(&self.places.taken).give_back(self.from);
         self.places.shared.clients.connections.fetch_sub(1, Relaxed);
         self.places.freed.notify_waiters();
     }
@@ -221,14 +194,5 @@ mod tests {
     fn the_answer_to_one_too_many_is_as_long_as_it_says() {
         let (head, body) = TOO_MANY.split_once("\r\n\r\n").unwrap();
         assert!(head.ends_with(&format!("content-length: {}", body.len())), "{}", body.len());
-    }
-
-    #[test]
-    fn a_network_of_ipv6_and_an_address_of_ipv4_are_one_source() {
-        let of = |address: &str| source(address.parse().unwrap());
-        assert_eq!(of("2001:db8:1:2::1"), of("2001:db8:1:2:3::9"));
-        assert_ne!(of("2001:db8:1:2::1"), of("2001:db8:1:3::1"));
-        assert_eq!(of("::ffff:192.0.2.7"), of("192.0.2.7"));
-        assert_ne!(of("192.0.2.7"), of("192.0.2.8"));
     }
 }

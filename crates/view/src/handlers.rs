@@ -3,12 +3,15 @@
 use crate::answers::{Health, PictureSum};
 use crate::at_work::at_work;
 use crate::client::{self, Seat};
-use crate::control::door::Door;
+use crate::control::door::{Door, Peer};
 use crate::control::refused::Refused;
 use crate::looks::worker::Update;
+use crate::memory::{LONGEST_MESSAGE, SOCKET_BUFFER};
 use crate::page::{self, plain};
 use crate::protocol::{API_VERSION, PictureState};
 use crate::shared::Shared;
+use crate::sources::NoneLeft;
+use axum::Extension;
 use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::extract::ws::WebSocketUpgrade;
@@ -19,9 +22,6 @@ use evforge_picture::{Image, PicturePlan};
 use serde::Serialize;
 use std::sync::Arc;
 use tokio::sync::watch;
-
-/// Looks with the most regions and corners; nothing that a browser says is longer.
-const LONGEST_MESSAGE: usize = 256 << 10;
 
 /// What answers are made from.
 #[derive(Clone, Debug)]
@@ -47,18 +47,41 @@ pub(crate) async fn openapi(State(server): State<Server>) -> Response<Body> {
     page::with_type(StatusCode::OK, "application/json", Body::from(server.openapi))
 }
 
-pub(crate) async fn live(State(server): State<Server>, upgrade: WebSocketUpgrade) -> Response<Body> {
-    let Some(seat) = Seat::take(&server.shared) else {
-        let most = server.shared.options.most_clients;
-        let text = format!("{most} browsers are watching already, and this live view serves no more.\n");
-        return plain(StatusCode::SERVICE_UNAVAILABLE, text);
+pub(crate) async fn live(
+    State(server): State<Server>,
+    Extension(Peer(from)): Extension<Peer>,
+    upgrade: WebSocketUpgrade,
+) -> Response<Body> {
+    let seat = match Seat::take(&server.shared, from.ip()) {
+        Ok(seat) => seat,
+        Err(none_left) => return plain(StatusCode::SERVICE_UNAVAILABLE, no_seat(&server.shared, none_left)),
     };
     let (updates, shutdown) = (server.updates, server.shutdown);
     upgrade
+        .read_buffer_size(SOCKET_BUFFER)
+        .write_buffer_size(SOCKET_BUFFER)
         .max_message_size(LONGEST_MESSAGE)
         .max_frame_size(LONGEST_MESSAGE)
         .on_upgrade(move |socket| client::serve(seat, socket, updates, shutdown))
         .into_response()
+}
+
+/// Why a browser cannot watch, and what to do.
+fn no_seat(shared: &Shared, none_left: NoneLeft) -> String {
+    let options = &shared.options;
+    match none_left {
+        NoneLeft::AtAll => {
+            let most = options.most_clients;
+            format!(
+                "{most} browsers are watching already, and this live view serves no more (max_browsers).\n"
+            )
+        }
+        NoneLeft::ForThisAddress => format!(
+            "{} browsers of this address are watching already: close some. Where a web server or a tunnel brings many, \
+             max_browsers_per_address in the output of the configuration lets in more.\n",
+            options.most_clients_of_one_address
+        ),
+    }
 }
 
 pub(crate) async fn health(State(server): State<Server>) -> Response<Body> {

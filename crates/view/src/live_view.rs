@@ -16,6 +16,9 @@ use std::thread::JoinHandle;
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 
+/// Threads for what waits: requests that a run answers, readings of the host, looks of scripts.
+pub(crate) const BLOCKING_THREADS: usize = 32;
+
 /// A running live view. It is shut down when dropped.
 ///
 /// ```
@@ -74,8 +77,11 @@ impl LiveView {
         let address = listener.local_addr().map_err(cannot_listen)?;
         let shared = Arc::new(Shared::new(options, Arc::default())?);
         let (shown, showing) = ShownRun::begin(Arc::clone(&shared), http_api::openapi().to_string().into());
-        let runtime =
-            tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(cannot_start)?;
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .max_blocking_threads(BLOCKING_THREADS)
+            .build()
+            .map_err(cannot_start)?;
         let listener = {
             let _inside = runtime.enter();
             tokio::net::TcpListener::from_std(listener).map_err(cannot_start)?
@@ -124,7 +130,8 @@ impl LiveView {
         self.address
     }
 
-    /// What whoever starts it should know: that others than browsers on this host can reach it. None if they cannot.
+    /// What whoever starts it should know: that others than browsers on this host can reach it, what they can do, and how to have it
+    /// otherwise. None if they cannot.
     pub fn warning(&self) -> Option<String> {
         if self.address.ip().to_canonical().is_loopback() {
             return None;
@@ -132,17 +139,19 @@ impl LiveView {
         let shared = self.shared();
         let options = &shared.options;
         let switch = match options.control {
-            Some(_) => {
-                ", and whoever has the token of the run may change it and end it: it goes over the network unencrypted"
-            }
+            Some(_) => ", and whoever has the token of the run may change it and end it",
             None => "",
         };
+        let port = self.address.port();
+        let guard = Guard::new(&options.host_names, &options.origins);
+        let own_name = guard.names().last().map_or("HOST", String::as_str);
         Some(format!(
-            "everybody who can reach {} may look at the live view{switch}; with 127.0.0.1 only browsers on this host may. It is \
-             called by an address in numbers or as {}: --view-name NAME, or host_names = [\"NAME\"] in its output, allows another \
-             name",
+            "everybody who can reach {} may look at the live view{switch}; nothing is encrypted, so that whoever listens on the way \
+             may, too. With --view 127.0.0.1:{port} only this host may, and others by a tunnel: \
+             ssh -L {port}:127.0.0.1:{port} {own_name}. It is called by an address in numbers or as {}: --view-name NAME, or \
+             host_names = [\"NAME\"] in its output, allows another name",
             self.address,
-            Guard::new(&options.host_names).names().join(", ")
+            guard.names().join(", ")
         ))
     }
 

@@ -50,6 +50,8 @@ async fn with_control(
         let text = "this live view has no monitor data: it was started without a detector to monitor\n";
         return plain(StatusCode::NOT_FOUND, text.into());
     };
+    // Closed by nobody.
+    let _at_work = server.shared.at_work.acquire().await;
     let asked = at_work(move || answer(control.as_ref()));
     asked.await.unwrap_or_else(|error| plain(StatusCode::INTERNAL_SERVER_ERROR, format!("{error}\n")))
 }

@@ -1,6 +1,7 @@
 //! How a live view is set up.
 
 use crate::error::ViewError;
+use crate::guard::origin;
 use crate::protocol::ShownContent;
 use crate::spectrum::MOST_BINS;
 use crate::views::ViewFile;
@@ -24,6 +25,15 @@ const MOST_PIXELS: u32 = 1 << 25;
 
 /// Bytes of the newest events that are kept if nothing else is said.
 pub(crate) const EVENT_MEMORY: usize = 128 << 20;
+
+/// Browsers that may watch at once if nothing else is said.
+pub(crate) const MOST_CLIENTS: usize = 32;
+/// Those of one address.
+pub(crate) const MOST_CLIENTS_OF_ONE_ADDRESS: usize = 16;
+/// Connections that may be open if nothing else is said.
+pub(crate) const MOST_CONNECTIONS: usize = 256;
+/// Those of one address.
+pub(crate) const MOST_CONNECTIONS_OF_ONE_ADDRESS: usize = 64;
 
 /// The options of a live view. Start from [`ViewOptions::new`] and change what differs.
 #[derive(Clone, Debug)]
@@ -69,6 +79,8 @@ pub struct ViewOptions {
     pub client_timeout: Duration,
     /// How many browsers may watch at once: 1 to 1000. Default: 32.
     pub most_clients: usize,
+    /// How many of them may come from one address (with IPv6: from one network of 64 bits): 1 to 1000. Default: 16.
+    pub most_clients_of_one_address: usize,
     /// How many connections may be open at once, of whatever kind: 1 to 10 000. Default: 256. Of the descriptors that the
     /// process may have, 64 are left free in any case.
     pub most_connections: usize,
@@ -83,6 +95,9 @@ pub struct ViewOptions {
     /// server. A request by any other name is refused, so that a page from elsewhere cannot reach the server
     /// under a name of its own (DNS rebinding).
     pub host_names: Vec<String>,
+    /// Origins of pages that may use this server besides its own page, as `https://view.example.org`: where a web server passes it on
+    /// under another scheme, name or port. Default: none.
+    pub origins: Vec<String>,
     /// Name of the detector's section in the configuration, a label in `/metrics`. Default: empty.
     pub detector: String,
     /// What the page offers to look at. Default: what is shipped for `detector`.
@@ -121,12 +136,14 @@ impl ViewOptions {
             picture_interval: Duration::from_millis(200),
             window: 3,
             client_timeout: Duration::from_secs(20),
-            most_clients: 32,
-            most_connections: 256,
-            most_connections_of_one_address: 64,
+            most_clients: MOST_CLIENTS,
+            most_clients_of_one_address: MOST_CLIENTS_OF_ONE_ADDRESS,
+            most_connections: MOST_CONNECTIONS,
+            most_connections_of_one_address: MOST_CONNECTIONS_OF_ONE_ADDRESS,
             request_timeout: Duration::from_secs(10),
             write_timeout: Duration::from_secs(30),
             host_names: Vec::new(),
+            origins: Vec::new(),
             detector: String::new(),
             views: None,
             at_start: None,
@@ -206,10 +223,16 @@ impl ViewOptions {
             let expected = "a name alone, without http:// and without a port: view.example.org".into();
             return refuse("host name", format!("{name:?}"), expected);
         }
+        if let Some(found) = self.origins.iter().find(|found| origin(found).is_none()) {
+            let expected =
+                "http:// or https://, a name, and a port if need be: https://view.example.org".into();
+            return refuse("origin", format!("{found:?}"), expected);
+        }
         let of_one_address = self.most_connections_of_one_address;
         for (option, found, range) in [
             ("window", self.window, 1..=16),
             ("number of browsers", self.most_clients, 1..=1000),
+            ("number of browsers of one address", self.most_clients_of_one_address, 1..=1000),
             ("number of connections", self.most_connections, 1..=10_000),
             ("number of connections of one address", of_one_address, 1..=10_000),
         ] {
@@ -237,6 +260,10 @@ mod tests {
         for name in ["http://lab.example.org", "lab.example.org:8080", "lab/"] {
             let text = message(ViewOptions { host_names: vec!["fine".into(), name.into()], ..good.clone() });
             assert!(text.contains(name) && text.contains("without a port"), "{text}");
+        }
+        for wrong in ["lab.example.org", "https://lab.example.org/", "ftp://lab.example.org", "null"] {
+            let text = message(ViewOptions { origins: vec![wrong.into()], ..good.clone() });
+            assert!(text.contains(wrong) && text.contains("https://view.example.org"), "{text}");
         }
         let text = message(ViewOptions { flight_path_m: Some(0.0), ..good.clone() });
         assert_eq!(text, "the live view's flight path is 0 m; it must be above 0 and at most 10000 m");

@@ -1,7 +1,7 @@
 //! The page: the files of `web/dist`, embedded when this crate is built.
 
 use axum::body::Body;
-use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header};
 use rust_embed::RustEmbed;
 use std::fmt::Write as _;
 
@@ -9,9 +9,29 @@ use std::fmt::Write as _;
 #[folder = "../../web/dist"]
 struct Files;
 
-/// What the page may do: load its own files, talk to its own server, nothing else. The charts set styles.
+/// What the page may do: load its own files, talk to its own server, nothing else; and nobody may show it inside a page of their own,
+/// where a click is not what it seems. The charts set styles.
 const POLICY: &str = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; \
-                      object-src 'none'; base-uri 'none'; form-action 'none'";
+                      object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/// What every answer says to browsers, whoever has made it.
+const PROTECTION: [(HeaderName, &str); 5] = [
+    (header::CONTENT_SECURITY_POLICY, POLICY),
+    // For browsers that do not know frame-ancestors.
+    (header::X_FRAME_OPTIONS, "DENY"),
+    (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    // The address of the page is nobody's business.
+    (header::REFERRER_POLICY, "no-referrer"),
+    // No other page may have an answer as a picture or a script.
+    (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+];
+
+/// Adds what every answer says to browsers.
+pub(crate) fn protect(headers: &mut HeaderMap) {
+    for (name, value) in PROTECTION {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+}
 
 /// Answers a request for a file of the page; `/` is `index.html`.
 pub(crate) fn answer(path: &str, request: &HeaderMap) -> Response<Body> {
@@ -51,15 +71,13 @@ pub(crate) fn plain(status: StatusCode, text: String) -> Response<Body> {
     with_type(status, "text/plain; charset=utf-8", Body::from(text))
 }
 
-/// A response with a type and the headers that all responses have.
+/// A response with a type, which nobody keeps.
 pub(crate) fn with_type(status: StatusCode, content_type: &'static str, body: Body) -> Response<Body> {
     let mut response = Response::new(body);
     *response.status_mut() = status;
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
-    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     response
 }
 

@@ -4,7 +4,8 @@ use crate::accept;
 use crate::guard::Guard;
 use crate::handlers::Server;
 use crate::http_api;
-use crate::page::plain;
+use crate::page::{self, plain};
+use crate::sending::{self, Sending};
 use crate::shown_run::ShownRun;
 use axum::body::Body;
 use axum::extract::{FromRef, Request, State};
@@ -17,14 +18,28 @@ use tokio::sync::watch;
 /// Serves until `shutdown` turns true.
 pub(crate) async fn run(shown: ShownRun, listener: TcpListener, shutdown: watch::Receiver<bool>) {
     let Server { shared, door, .. } = Server::from_ref(&shown);
-    let guard = Arc::new(Guard::new(&shared.options.host_names));
+    let guard =
+        (Sending::default(), Arc::new(Guard::new(&shared.options.host_names, &shared.options.origins)));
     let router = http_api::router(&door).layer(middleware::from_fn_with_state(guard, admit));
     accept::serve(&shared, listener, router.with_state(shown), shutdown).await;
 }
 
-async fn admit(State(guard): State<Arc<Guard>>, request: Request, next: Next) -> Response<Body> {
-    match guard.admit(request.headers()) {
-        Ok(()) => next.run(request).await,
+async fn admit(
+    State((sending, guard)): State<(Sending, Arc<Guard>)>,
+    request: Request,
+    next: Next,
+) -> Response<Body> {
+    let mut answer = match guard.admit(request.headers(), request.uri()) {
+        Ok(()) => sending.admit(next.run(request).await).unwrap_or_else(|| {
+            let mut later = plain(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "too many large answers are on their way: try it again in a second.\n".into(),
+            );
+            sending::come_again(&mut later);
+            later
+        }),
         Err(reason) => plain(StatusCode::FORBIDDEN, format!("{reason}.\n")),
-    }
+    };
+    page::protect(answer.headers_mut());
+    answer
 }

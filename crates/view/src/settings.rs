@@ -1,16 +1,19 @@
 //! `[outputs.view]`: a live view as an output of a run.
 
-use crate::history;
-use crate::live_view::LiveView;
-use crate::looks::board;
-use crate::options::{EVENT_MEMORY, ViewOptions};
+use crate::live_view::{BLOCKING_THREADS, LiveView};
+use crate::memory;
+use crate::options::{
+    EVENT_MEMORY, MOST_CLIENTS, MOST_CLIENTS_OF_ONE_ADDRESS, MOST_CONNECTIONS,
+    MOST_CONNECTIONS_OF_ONE_ADDRESS, ViewOptions,
+};
 use crate::sink::ViewCounters;
+use crate::spectrum::SpectrumBins;
 use crate::views::ViewFile;
 use evforge_core::counter::{CounterInfo, CounterSet};
 use evforge_core::output::Output;
 use evforge_core::quantity::{Angle, ByteSize, Length, TimeSpan};
 use evforge_outputs::{OutputContext, OutputPlan, QueueSettings};
-use evforge_picture::{PicturePlan, PictureSet};
+use evforge_picture::PictureSet;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 use std::error::Error;
@@ -28,6 +31,15 @@ pub struct ViewSettings {
     /// Names by which browsers may call this server, besides its addresses, its own host name and `localhost`.
     #[serde(default)]
     pub host_names: Vec<String>,
+    /// Origins of pages that may use it besides its own: "https://view.example.org", where a web server passes it on as that.
+    #[serde(default)]
+    pub origins: Vec<String>,
+    /// How many browsers may watch at once, 1 to 1000. Default: 32.
+    #[serde(default)]
+    pub max_browsers: Option<usize>,
+    /// How many of them may come from one address, 1 to 1000. Default: 16.
+    #[serde(default)]
+    pub max_browsers_per_address: Option<usize>,
     /// How much memory the newest events may take, for regions, slices and windows that are asked for later: "1MiB" to "64GiB".
     /// Default: 128 MiB, some 16 million events.
     #[serde(default)]
@@ -57,6 +69,24 @@ impl ViewSettings {
         let bytes = self.event_memory.map(|size| usize::try_from(size.bytes).unwrap_or(usize::MAX));
         bytes.unwrap_or(EVENT_MEMORY)
     }
+
+    /// Browsers that may watch, and those of one address.
+    fn seats(&self) -> [usize; 2] {
+        [
+            self.max_browsers.unwrap_or(MOST_CLIENTS),
+            self.max_browsers_per_address.unwrap_or(MOST_CLIENTS_OF_ONE_ADDRESS),
+        ]
+    }
+
+    /// Connections that may be open, and those of one address: browsers that watch leave as many to everything else as they do
+    /// without being told.
+    fn connections(&self) -> [usize; 2] {
+        let [all, of_one] = self.seats();
+        [
+            MOST_CONNECTIONS - MOST_CLIENTS + all,
+            MOST_CONNECTIONS_OF_ONE_ADDRESS - MOST_CLIENTS_OF_ONE_ADDRESS + of_one,
+        ]
+    }
 }
 
 impl OutputPlan for ViewSettings {
@@ -75,16 +105,27 @@ impl OutputPlan for ViewSettings {
     fn memory_bound(&self, context: &OutputContext) -> usize {
         let monitors = context.ledger.beam_monitors.iter().map(|data| data.plan());
         let pictures = PictureSet::new(&context.geometry, monitors, context.placement.as_ref());
-        // Counts, where each pixel is in each picture, and the images of a pass. Maps are three more pictures at most.
-        let (pixels, plans) = (pictures.pixel_count(), pictures.plans());
-        let cells = |plan: &PicturePlan| plan.across.pixels as usize * plan.up.pixels as usize;
-        let images = 3 * pixels + plans.iter().map(cells).sum::<usize>();
-        let of_pictures = pixels * (size_of::<u64>() + 4 * (plans.len() + 3)) + 2 * size_of::<u64>() * images;
-        of_pictures + self.event_memory() + board::MOST_BYTES + history::MOST_BYTES
+        let [most_clients, _] = self.seats();
+        let [most_connections, _] = self.connections();
+        memory::bound(&memory::Sizes {
+            pictures: &pictures,
+            geometry: &context.geometry,
+            bins: SpectrumBins::new(&context.train, None),
+            event_memory: self.event_memory(),
+            most_clients,
+            most_connections,
+        })
+    }
+
+    fn threads(&self) -> usize {
+        // Its output, the server, the looks, and what waits.
+        3 + BLOCKING_THREADS
     }
 
     fn open(self: Box<Self>, context: &OutputContext) -> Result<Box<dyn Output>, Box<dyn Error>> {
         let defaults = ViewOptions::new(context.instrument.clone(), context.geometry, context.train);
+        let [most_clients, most_clients_of_one_address] = self.seats();
+        let [most_connections, most_connections_of_one_address] = self.connections();
         let options = ViewOptions {
             picture_interval: self.interval.map_or(defaults.picture_interval, TimeSpan::to_std),
             address: self.address,
@@ -93,6 +134,11 @@ impl OutputPlan for ViewSettings {
             flight_path_m: self.flight_path.map(|length| length.metres),
             scattering_angle_deg: self.scattering_angle.map(|angle| angle.degrees),
             host_names: self.host_names,
+            origins: self.origins,
+            most_clients,
+            most_clients_of_one_address,
+            most_connections,
+            most_connections_of_one_address,
             views: self.views,
             monitor: context.monitor.clone(),
             advice: context.advice.clone(),

@@ -12,6 +12,7 @@ use crate::history::{History, SeriesHistory, Totals};
 use crate::ledger;
 use crate::lock::{lock, unix_ms};
 use crate::looks::board::Board;
+use crate::looks::limits::MOST_AT_WORK;
 use crate::looks::pictured::Pictured;
 use crate::options::ViewOptions;
 use crate::protocol::{
@@ -54,9 +55,6 @@ pub(crate) struct Shared {
     pub(crate) at_work: Semaphore,
 }
 
-/// Looks that are counted for scripts at a time; further ones wait.
-const AT_WORK: usize = 2;
-
 impl Shared {
     /// # Errors
     /// If the views are of pictures that are not there.
@@ -86,7 +84,7 @@ impl Shared {
             advice: Advice::new(options.advice.clone()),
             clients,
             host: Host::default(),
-            at_work: Semaphore::new(AT_WORK),
+            at_work: Semaphore::new(MOST_AT_WORK),
             options,
         })
     }

@@ -144,6 +144,15 @@ impl ControlPorts {
             let desk = Arc::clone(&self.desk);
             service._commands = Some(commands.serve(desk, config.control.commands, Patience::default())?);
             tracing::info!(target: group::CONTROL, "commands at TCP {address}");
+            if !address.ip().to_canonical().is_loopback() {
+                let port = address.port();
+                tracing::warn!(
+                    target: group::CONTROL,
+                    "whoever reaches {address} may end this run: the command port has neither a token nor encryption. With \
+                     --command-port 127.0.0.1:{port} only this host may, and others by a tunnel: \
+                     ssh -L {port}:127.0.0.1:{port} HOST."
+                );
+            }
         }
         Ok(service)
     }

@@ -5,7 +5,7 @@ use super::text;
 use super::words_picture::png_of_words;
 use super::words_view::WordsView;
 use crate::CommandError;
-use crate::arguments::{LogArguments, OverwriteArguments, WayArguments};
+use crate::arguments::{LogArguments, OverwriteArguments, PageNameArguments, WayArguments};
 use crate::exit_status::ExitStatus;
 use crate::output::{Ending, check_writable, write_file};
 use crate::page_address::page_text;
@@ -91,9 +91,8 @@ pub(super) struct ReceiveArguments {
     /// Show live in the browser, at this address, how much more often each word came than the rarest
     #[arg(long, env = "EVFORGE_VIEW", value_name = "HOST:PORT", value_parser = endpoint)]
     view: Option<SocketAddr>,
-    /// A name by which browsers may call the live view, besides this host's name and its addresses; may be given several times
-    #[arg(long = "view-name", env = "EVFORGE_VIEW_NAME", value_name = "NAME", value_delimiter = ',')]
-    view_names: Vec<String>,
+    #[command(flatten)]
+    names: PageNameArguments,
     /// Write the report as JSON
     #[arg(long, env = "EVFORGE_REPORT", value_name = "FILE")]
     report: Option<PathBuf>,
@@ -182,7 +181,7 @@ pub(super) fn receive(arguments: &ReceiveArguments) -> Result<ExitStatus, Comman
     let way = receivers.first().map(LiveReceiver::description).unwrap_or_default();
     tracing::info!(target: group::INPUT, "received by {way}");
     let mut page =
-        arguments.view.map(|view| WordsView::start(view, &arguments.view_names, &addresses)).transpose()?;
+        arguments.view.map(|view| WordsView::start(view, &arguments.names, &addresses)).transpose()?;
     if let Some(page) = &page {
         tracing::info!(target: group::VIEW, "live view at {}", page_text(page.address(), None));
     }

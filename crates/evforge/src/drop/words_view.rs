@@ -1,6 +1,7 @@
 //! The words of all streams in the browser, while they come in.
 
 use crate::CommandError;
+use crate::arguments::PageNameArguments;
 use evforge_core::counter::CounterSnapshot;
 use evforge_core::geometry::LogicalGeometry;
 use evforge_core::ledger::{DetectorLedger, SourceLedger};
@@ -44,7 +45,7 @@ impl WordsView {
     /// If the address cannot be had, or there are too many streams.
     pub(super) fn start(
         address: SocketAddr,
-        host_names: &[String],
+        names: &PageNameArguments,
         ports: &[SocketAddr],
     ) -> Result<Self, CommandError> {
         let streams = ports.len();
@@ -53,7 +54,8 @@ impl WordsView {
         let title = "DROP: how much more often each word came than the rarest one";
         let options = ViewOptions {
             address,
-            host_names: host_names.to_vec(),
+            host_names: names.view_names.clone(),
+            origins: names.view_origins.clone(),
             // Words are counted elsewhere.
             counts_events: false,
             ..ViewOptions::new(title, geometry, PulseTrain::ess())

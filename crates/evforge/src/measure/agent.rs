@@ -44,6 +44,13 @@ pub(super) fn agent(arguments: &AgentArguments) -> Result<ExitStatus, CommandErr
     let is_token = |given: &[u8]| token.is(given);
     let agent = Agent::listen(arguments.listen, &std::env::current_exe()?, folder.path(), &is_token)?;
     eprintln!("agent for measurements at {}; Ctrl-C ends it", agent.address());
+    let (address, port) = (agent.address(), agent.address().port());
+    if !address.ip().to_canonical().is_loopback() {
+        eprintln!(
+            "warning: whoever reaches {address} may ask, and the token goes over the network unencrypted. With \
+             --listen 127.0.0.1:{port} only this host may, and others by a tunnel: ssh -L {port}:127.0.0.1:{port} HOST."
+        );
+    }
     agent.serve(&stop, &|line| eprintln!("{line}"));
     Ok(ExitStatus::Good)
 }

@@ -8,7 +8,7 @@ use evforge_core::pulsed::{Calendar, PulsedBatch};
 use evforge_core::run_state::RunState;
 use evforge_net::staged_file::StagedFile;
 use evforge_outputs::{IfExists, OutputContext, OutputPlan};
-use evforge_picture::{Caption, PictureError, PictureSet, Sheet, heading};
+use evforge_picture::{Caption, PictureError, PicturePlan, PictureSet, Sheet, heading};
 use serde::Deserialize;
 use std::error::Error;
 use std::io::Write;
@@ -32,6 +32,17 @@ pub(crate) struct ImageSettings {
     if_exists: IfExists,
 }
 
+/// Counts, and the sheet at the end: the sums of each picture, its points, and as much again for the PNG.
+fn memory_bound(pictures: &PictureSet) -> usize {
+    // Small pictures are drawn larger, large ones smaller, with axes and a scale (`evforge_picture::Sheet`).
+    let side = |pixels: u32| (pixels as usize).clamp(768, 2560) + 200;
+    let drawn = |plan: &PicturePlan| {
+        let [across, up] = [plan.across.pixels, plan.up.pixels];
+        across as usize * up as usize * size_of::<u64>() + 2 * 3 * side(across) * side(up)
+    };
+    pictures.pixel_count() * size_of::<u64>() + pictures.plans().iter().map(drawn).sum::<usize>()
+}
+
 impl OutputPlan for ImageSettings {
     fn name(&self) -> String {
         format!("image {}", self.file.display())
@@ -50,7 +61,7 @@ impl OutputPlan for ImageSettings {
     }
 
     fn memory_bound(&self, context: &OutputContext) -> usize {
-        pictures(context).pixel_count() * size_of::<u64>()
+        memory_bound(&pictures(context))
     }
 
     fn open(self: Box<Self>, context: &OutputContext) -> Result<Box<dyn Output>, Box<dyn Error>> {
@@ -156,6 +167,6 @@ impl Output for Image {
     }
 
     fn memory_bound(&self) -> usize {
-        self.counts.len() * size_of::<u64>()
+        memory_bound(&self.pictures)
     }
 }

@@ -79,6 +79,16 @@ pub(crate) struct OutputArguments {
     /// [configuration: outputs.view.host_names]
     #[arg(long = "view-name", env = "EVFORGE_VIEW_NAME", value_name = "NAME", value_delimiter = ',')]
     pub(crate) view_names: Vec<String>,
+    /// Where a web server in front of the live view passes it on (https://view.example.org); may be given several times
+    /// [configuration: outputs.view.origins]
+    #[arg(
+        long = "view-origin",
+        env = "EVFORGE_VIEW_ORIGIN",
+        value_name = "ORIGIN",
+        value_delimiter = ',',
+        help_heading = "More outputs"
+    )]
+    pub(crate) view_origins: Vec<String>,
     /// Write the end-of-run report as JSON [configuration: outputs.report.file]
     #[arg(long, env = "EVFORGE_REPORT", value_name = "FILE")]
     pub(crate) report: Option<PathBuf>,
@@ -129,7 +139,8 @@ impl OutputArguments {
                 config.set_output(id, key, value);
             }
         }
-        self.add_view_names(config);
+        Self::add_to_views(config, ("--view-name", "EVFORGE_VIEW_NAME"), "host_names", &self.view_names);
+        Self::add_to_views(config, ("--view-origin", "EVFORGE_VIEW_ORIGIN"), "origins", &self.view_origins);
         // Further NeXus files, which no option names.
         let is_nexus = |table: &Value| table.get("kind").and_then(Value::as_str) == Some("nexus");
         let others = config.outputs.iter().filter(|(id, table)| *id != "nexus" && is_nexus(table));
@@ -139,8 +150,8 @@ impl OutputArguments {
         }
     }
 
-    /// Adds the names of `--view-name` to those that each live view has already.
-    fn add_view_names(&self, config: &mut Config) {
+    /// Adds what an option, or its variable of the environment, says to what each live view has already.
+    fn add_to_views(config: &mut Config, (option, variable): (&str, &str), key: &str, given: &[String]) {
         let is_view = |id: &str, table: &Value| {
             table.get("kind").map_or(id == "view", |kind| kind.as_str() == Some("view"))
         };
@@ -150,21 +161,21 @@ impl OutputArguments {
             .filter(|(id, table)| is_view(id, table))
             .map(|(id, _)| id.clone())
             .collect();
-        if self.view_names.is_empty() {
+        if given.is_empty() {
             return;
         }
-        if views.is_empty() && std::env::var_os("EVFORGE_VIEW_NAME").is_none() {
-            tracing::warn!(target: evforge_log::group::VIEW, "--view-name changes nothing: there is no live view (--view HOST:PORT).");
+        if views.is_empty() && std::env::var_os(variable).is_none() {
+            tracing::warn!(target: group::VIEW, "{option} changes nothing: there is no live view (--view HOST:PORT).");
         }
         for id in &views {
-            let mut names = match config.outputs.get(id).and_then(|table| table.get("host_names")) {
+            let mut values = match config.outputs.get(id).and_then(|table| table.get(key)) {
                 // What is no list is refused where the table is read.
-                Some(Value::Array(names)) => names.clone(),
+                Some(Value::Array(values)) => values.clone(),
                 Some(_) => continue,
                 None => Vec::new(),
             };
-            names.extend(self.view_names.iter().cloned().map(Value::String));
-            config.set_output(id, "host_names", names);
+            values.extend(given.iter().cloned().map(Value::String));
+            config.set_output(id, key, values);
         }
     }
 

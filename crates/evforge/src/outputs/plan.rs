@@ -135,9 +135,19 @@ impl OutputPlans {
         self.events.iter().map(|(_, plan)| plan.describe(context)).collect()
     }
 
-    /// Most memory that all of them take together, in bytes.
-    pub(crate) fn memory_bound(&self, context: &OutputContext) -> u64 {
-        self.events.iter().map(|(_, plan)| plan.memory_bound(context)).sum()
+    /// The names of outputs of events, and most memory that each takes, in bytes.
+    pub(crate) fn memory_bounds(&self, context: &OutputContext) -> Vec<(String, u64)> {
+        self.events.iter().map(|(_, plan)| (plan.id.clone(), plan.memory_bound(context))).collect()
+    }
+
+    /// Threads that all of them have at most.
+    pub(crate) fn threads(&self) -> usize {
+        self.events.iter().map(|(_, plan)| plan.plan.threads()).sum()
+    }
+
+    /// Whether somebody can have the monitor data collected.
+    pub(crate) fn collect_monitor_data(&self) -> bool {
+        self.files[1].is_some() || self.events.iter().any(|(_, plan)| plan.kind == "view")
     }
 
     /// What outputs may know of the run.

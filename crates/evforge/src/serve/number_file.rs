@@ -6,6 +6,7 @@
 use crate::CommandError;
 use crate::output::write_file;
 use evforge_config::Config;
+use evforge_core::whole_file;
 use std::fmt::Write as _;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -42,7 +43,7 @@ impl NumberFile {
     pub(super) fn read(&self) -> Result<LastRun, CommandError> {
         let Some(path) = &self.path else { return Ok(LastRun::default()) };
         let name = path.display();
-        let text = match std::fs::read_to_string(path) {
+        let text = match whole_file::text(path, whole_file::SETTINGS) {
             Ok(text) => text,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(LastRun::default()),
             Err(error) => return Err(format!("serve.number_file {name} cannot be read: {error}").into()),

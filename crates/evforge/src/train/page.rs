@@ -32,7 +32,7 @@ impl PageArguments {
         let Some(address) = self.view else { return Ok(None) };
         let sink = NewestSink::new(content.detector, content.first_module, content.modules);
         let pulses = usize::try_from(self.view_pulses)?;
-        let view = TrainsView::start(address, &self.names.view_names, content, (sink.newest(), pulses))?;
+        let view = TrainsView::start(address, &self.names, content, (sink.newest(), pulses))?;
         tracing::info!(target: group::VIEW, always = true, "live view at {}", page_text(view.address(), None));
         Ok(Some((view, sink)))
     }

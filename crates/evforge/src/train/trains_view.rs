@@ -2,6 +2,7 @@
 
 use super::train_ledger::{TrainFeed, run_state};
 use crate::CommandError;
+use crate::arguments::PageNameArguments;
 use evforge_core::geometry::LogicalGeometry;
 use evforge_core::output::Output;
 use evforge_core::pulse::PulseTrain;
@@ -54,7 +55,7 @@ impl TrainsView {
     /// If the address cannot be had, or there are more pixels than a page shows.
     pub(super) fn start(
         address: SocketAddr,
-        host_names: &[String],
+        names: &PageNameArguments,
         content: &PageContent<'_>,
         (newest, pulses): (Arc<NewestTrains>, usize),
     ) -> Result<Self, CommandError> {
@@ -74,7 +75,8 @@ impl TrainsView {
         let title = format!("{}: the newest train of each module", content.detector.name());
         let options = ViewOptions {
             address,
-            host_names: host_names.to_vec(),
+            host_names: names.view_names.clone(),
+            origins: names.view_origins.clone(),
             content: Some((words, pulses)),
             ..ViewOptions::new(title, geometry, PulseTrain::european_xfel())
         };

@@ -86,6 +86,7 @@ impl Page {
         let options = ViewOptions {
             address: arguments.view,
             host_names: arguments.names.view_names.clone(),
+            origins: arguments.names.view_origins.clone(),
             pixel_ids: shown.pixel_ids,
             beam_monitors: shown.monitors,
             placement,

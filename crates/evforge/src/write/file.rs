@@ -7,6 +7,7 @@ use crate::CommandError;
 use crate::exit_status::ExitStatus;
 use crate::output::print;
 use crate::signals::stop_on_signals;
+use evforge_core::whole_file;
 use evforge_filewriter::file::{Names, is_there};
 use evforge_filewriter::job::{Job, JobEnd, JobPlan, JobSettings, Phase, SaidBase};
 use evforge_kafka::client::ClientSettings;
@@ -122,8 +123,8 @@ fn what(arguments: &WriteArguments, client: &mut ClientSettings) -> Result<(Said
 }
 
 fn read_template(path: &Path) -> Result<String, CommandError> {
-    let text =
-        fs::read_to_string(path).map_err(|error| format!("{} cannot be read: {error}", path.display()))?;
+    let text = whole_file::text(path, whole_file::RESULTS)
+        .map_err(|error| format!("{} cannot be read: {error}", path.display()))?;
     evforge_filewriter::structure::parse(&text).map_err(|error| format!("{}: {error}", path.display()))?;
     Ok(text)
 }

@@ -1,6 +1,7 @@
 //! Live runs of the real program, as a user starts and ends them: what it receives, records, sends, serves and says.
 
 mod agent;
+mod any_file;
 mod chopper;
 #[path = "../common/mod.rs"]
 mod common;
@@ -11,6 +12,7 @@ mod isis;
 mod loopback;
 mod measured_formation;
 mod measured_link;
+mod memory;
 mod numbered;
 mod page;
 mod page_json;
@@ -23,3 +25,4 @@ mod train_receive;
 mod view_asked;
 mod view_file;
 mod viewed_file;
+mod watched;

@@ -147,7 +147,13 @@ fn a_page_for_all_says_so_and_has_the_names_that_it_is_given() {
     let start = format!(
         "warning: everybody who can reach 0.0.0.0:{port} may look at the live view, and whoever has the token of the run"
     );
-    assert!(warning.starts_with(&start) && warning.contains("--view-name NAME"), "{warning}");
+    let mended = format!("--view 127.0.0.1:{port} only this host may");
+    for part in
+        ["--view-name NAME", "nothing is encrypted", &mended, &format!("ssh -L {port}:127.0.0.1:{port} ")]
+    {
+        assert!(warning.contains(part), "{part}: {warning}");
+    }
+    assert!(warning.starts_with(&start), "{warning}");
     assert_eq!(warning.lines().count(), 1, "{warning}");
 }
 

@@ -3,6 +3,7 @@
 use super::end::JobEnd;
 use super::window::Window;
 use crate::file::{FileError, rename_unless_there};
+use evforge_core::whole_file;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::fs;
@@ -138,9 +139,12 @@ impl JobPlan {
     }
 }
 
+/// Most bytes of what is kept of a job: its structure is in it as a text, each quotation mark with a sign before it.
+const LARGEST: u64 = 2 * whole_file::RESULTS;
+
 impl Kept {
     fn read(path: &Path) -> Result<Self, FileError> {
-        let text = fs::read_to_string(path).map_err(|cause| FileError::io("read", path, cause))?;
+        let text = whole_file::text(path, LARGEST).map_err(|cause| FileError::io("read", path, cause))?;
         let damaged = |why: String| FileError::Damaged { path: path.to_owned(), why };
         let kept: Self = serde_json::from_str(&text).map_err(|error| damaged(error.to_string()))?;
         if kept.version != VERSION {

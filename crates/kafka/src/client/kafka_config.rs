@@ -1,13 +1,15 @@
 //! The settings file of the event formation unit: `{"KafkaParms": [{"key": "value"}, …]}`, each pair for librdkafka.
 
 use super::ClientError;
+use evforge_core::whole_file;
 use serde_json::Value;
 use std::path::Path;
 
 /// The pairs in a file, in its order.
 pub(super) fn read(path: &Path) -> Result<Vec<(String, String)>, ClientError> {
     let fail = |why: String| ClientError::settings(format!("kafka_config: {}: {why}", path.display()));
-    let bytes = std::fs::read(path).map_err(|error| fail(format!("it cannot be read: {error}")))?;
+    let bytes = whole_file::bytes(path, whole_file::SETTINGS);
+    let bytes = bytes.map_err(|error| fail(format!("it cannot be read: {error}")))?;
     parse(&bytes).map_err(fail)
 }
 

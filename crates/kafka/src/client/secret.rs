@@ -1,6 +1,7 @@
 //! Which options are secret, and secrets from where they are kept.
 
 use super::ClientError;
+use evforge_core::whole_file;
 use std::path::Path;
 
 /// Largest file that is taken for a secret.
@@ -21,11 +22,7 @@ pub(super) fn from_file(key: &str, path: &Path) -> Result<String, ClientError> {
     let fail = |why: String| {
         ClientError::settings(format!("{key}: the secret cannot be read from {}: {why}", path.display()))
     };
-    let length = std::fs::metadata(path).map_err(|error| fail(error.to_string()))?.len();
-    if length > LARGEST {
-        return Err(fail(format!("it has {length} bytes, and a secret has a line or a few")));
-    }
-    let text = std::fs::read_to_string(path).map_err(|error| fail(error.to_string()))?;
+    let text = whole_file::text(path, LARGEST).map_err(|error| fail(error.to_string()))?;
     let text = text.strip_suffix('\n').unwrap_or(&text);
     let text = text.strip_suffix('\r').unwrap_or(text);
     if text.is_empty() {

@@ -2,13 +2,15 @@
 
 use super::{Brokers, ClientError, OptionValue, is_secret, kafka_config, secret};
 use evforge_core::suggestion::did_you_mean;
+use evforge_core::whole_file;
 use rdkafka::ClientConfig;
 use rdkafka::config::RDKafkaLogLevel;
 use rdkafka::error::KafkaError;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::PathBuf;
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Path, PathBuf};
 
 /// The name that brokers know evforge by, unless `client.id` is set.
 const CLIENT_ID: &str = "evforge";
@@ -116,14 +118,14 @@ impl ClientSettings {
             return Err(ClientError::settings(why));
         };
         pairs.insert(BROKERS[0].to_owned(), brokers.to_string());
-        // librdkafka would say that some file is missing, and not which.
+        // librdkafka would say that some file is missing, and not which; and it would read a device without end.
         for (key, path) in
             pairs.iter().filter(|(key, _)| key.starts_with("ssl.") && key.ends_with(".location"))
         {
-            let is_file_or_folder =
-                path == "probe" || std::fs::metadata(path).is_ok_and(|found| found.is_dir());
-            if let Err(error) = std::fs::File::open(path)
-                && !is_file_or_folder
+            let is_read_elsewhere = |found: std::fs::Metadata| found.is_dir() || found.file_type().is_fifo();
+            if path != "probe"
+                && !std::fs::metadata(path).is_ok_and(is_read_elsewhere)
+                && let Err(error) = whole_file::bytes(Path::new(path), whole_file::SETTINGS)
             {
                 return Err(ClientError::settings(format!("option `{key}`: {path} cannot be read: {error}")));
             }

@@ -41,6 +41,11 @@ impl OutputPlan for KafkaSettings {
         self.own_memory(context)
     }
 
+    fn threads(&self) -> usize {
+        // Its output, librdkafka's own, one for each broker, and who asks at the end.
+        16
+    }
+
     fn open(self: Box<Self>, context: &OutputContext) -> Result<Box<dyn Output>, Box<dyn Error>> {
         open(&self, context)
     }

@@ -19,6 +19,8 @@ use std::path::PathBuf;
 const EVENT_BYTES: usize = 8;
 /// Bytes of a message that are not events, but for its pulses: names, the table, Kafka's own.
 pub(super) const MESSAGE_OVERHEAD: usize = 1000;
+/// What librdkafka takes besides messages that wait, in bytes: batches that are made and compressed, answers, what is known of topics.
+const CLIENT: usize = 24 << 20;
 /// Bytes of a pulse in ev44.
 const PULSE_BYTES: usize = 12;
 
@@ -374,6 +376,7 @@ impl KafkaSettings {
         let batch = context.batch_events * 2 * EVENT_BYTES + packing.sources.names().len() * MESSAGE_OVERHEAD;
         self.table.memory.bytes as usize
             + messages
+            + CLIENT
             + Packer::memory_bound(&packing)
             + batch
             + self.packets().map_or(0, |packets| PacketTap::memory_bound(packets.memory.bytes as usize))

@@ -1,6 +1,7 @@
 //! A document in which tables of accuracy are regenerated.
 
 use crate::LabError;
+use evforge_core::whole_file;
 use std::path::Path;
 
 /// A document with a place for the table of an instrument.
@@ -18,7 +19,8 @@ impl<'a> Document<'a> {
     /// # Errors
     /// If it cannot be read or has no such place.
     pub fn open(path: &'a Path, name: &str) -> Result<Self, LabError> {
-        let text = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
+        let text = whole_file::text(path, whole_file::SETTINGS)
+            .map_err(|error| format!("{}: {error}", path.display()))?;
         let begin = format!("<!-- accuracy of {name} -->\n");
         let parts = text.split_once(&begin).and_then(|(before, rest)| Some((before, rest.split_once(END)?)));
         let (before, (_, after)) = parts.ok_or_else(|| {

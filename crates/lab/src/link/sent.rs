@@ -1,5 +1,6 @@
 //! What the reports of all senders have in common.
 
+use evforge_core::whole_file;
 use evforge_net::departure_counters::DepartureCounters;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -56,7 +57,7 @@ pub(super) fn read_report<R: DeserializeOwned>(
     command: &str,
     advice: &str,
 ) -> Result<R, String> {
-    let text = std::fs::read_to_string(path).map_err(|error| {
+    let text = whole_file::text(path, whole_file::RESULTS).map_err(|error| {
         format!(
             "the sender's report {} cannot be read: {error} ({command} --report FILE writes it at its end)",
             path.display()

@@ -1,13 +1,15 @@
 //! The report of `evforge receive` as a measured point.
 
 use super::{FirstSecondPoint, MeasureError, MeasuredPoint};
+use evforge_core::whole_file;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Reads a report of evforge.
 pub(crate) fn json(path: &Path) -> Result<Value, MeasureError> {
-    let text = std::fs::read(path).map_err(|error| wrong(path, format!("cannot be read: {error}")))?;
+    let text = whole_file::bytes(path, whole_file::RESULTS);
+    let text = text.map_err(|error| wrong(path, format!("cannot be read: {error}")))?;
     serde_json::from_slice(&text).map_err(|error| wrong(path, format!("is not JSON: {error}")))
 }
 

@@ -143,6 +143,11 @@ impl<'a> ObserverRunner<'a> {
             // Twice as often as it is by default.
             options.extend(["--set".to_owned(), "outputs.view.interval=\"100ms\"".to_owned()]);
         }
+        if observer.browsers() > 0 {
+            // All of them come from this host.
+            let seats = format!("outputs.view.max_browsers_per_address={}", observer.browsers() + 1);
+            options.extend(["--set".to_owned(), seats]);
+        }
         if observer == Observer::Monitor {
             options
                 .extend(["--monitor".to_owned(), self.0.folder.join("monitor.json").display().to_string()]);

@@ -1,6 +1,7 @@
 //! The figures that a plot of accuracy shows, so that it can be drawn again without the runs they are from.
 
 use crate::LabError;
+use evforge_core::whole_file;
 use evforge_sim::score::{Histogram, NeutronScore, RateBin, Score};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -130,7 +131,7 @@ impl Figures {
     /// # Errors
     /// If it cannot be read or has something else in it.
     pub fn read(path: &Path) -> Result<Self, LabError> {
-        let figures = std::fs::read_to_string(path).map_err(|error| error.to_string());
+        let figures = whole_file::text(path, whole_file::RESULTS).map_err(|error| error.to_string());
         let figures = figures.and_then(|text| serde_json::from_str(&text).map_err(|error| error.to_string()));
         figures.map_err(|error| {
             format!("{}: {error}; `make accuracy` writes the figures of plots", path.display()).into()

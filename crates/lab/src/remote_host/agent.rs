@@ -4,6 +4,7 @@ use super::allowed;
 use super::protocol::{self, Answer, Ended, LONGEST_REQUEST, PROTOCOL, Request};
 use crate::measured_link::ProcessorAccount;
 use crate::two_hosts::program_ending_with_this;
+use evforge_core::whole_file;
 use std::io::{self, BufReader, ErrorKind, Read};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
@@ -186,7 +187,7 @@ impl<'a> Agent<'a> {
         };
         let (after, seconds) = (ProcessorAccount::read(), clock.elapsed().as_secs_f64());
         let core = allowed::core(arguments);
-        let text = std::fs::read(&report).ok();
+        let text = whole_file::bytes(&report, whole_file::RESULTS).ok();
         Ok(Ended {
             status: status.code(),
             said: said.and_then(|said| said.join().ok()).unwrap_or_default(),

@@ -3,6 +3,7 @@
 use super::allowed::value;
 use super::protocol::{self, Answer, Ended, LONGEST_ANSWER, PROTOCOL, Request};
 use crate::measured_link::CoreShares;
+use evforge_core::whole_file;
 use std::io::{self, BufReader};
 use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
@@ -128,7 +129,7 @@ fn figures_of(report: &Path) -> PathBuf {
 
 /// What the sender's host did, by the file next to the sender's report; nothing if there is none.
 pub fn sender_host(report: &Path) -> SenderHost {
-    let text = std::fs::read(figures_of(report)).unwrap_or_default();
+    let text = whole_file::bytes(&figures_of(report), whole_file::SETTINGS).unwrap_or_default();
     serde_json::from_slice(&text).unwrap_or_default()
 }
 

@@ -2,10 +2,10 @@
 
 use super::figures::{ProvokedJump, Segment};
 use super::settings::{MOST, SoakSettings};
+use evforge_core::whole_file;
 use evforge_net::staged_file::StagedFile;
 use serde::{Deserialize, Serialize};
-use std::fs::File;
-use std::io::{Read, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// Name of the file in the folder of a result.
@@ -106,9 +106,8 @@ impl Checkpoint {
     pub fn read(path: &Path) -> Result<Self, CheckpointError> {
         const EXPECTED: &str = "expected the folder of an `evforge measure soak` that was interrupted";
         let wrong = |problem: String| CheckpointError::new(path, problem);
-        let file = File::open(path).map_err(|error| wrong(format!("{error}; {EXPECTED}")))?;
-        let mut bytes = Vec::new();
-        file.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(|error| wrong(error.to_string()))?;
+        let bytes =
+            whole_file::bytes(path, MOST_BYTES).map_err(|error| wrong(format!("{error}; {EXPECTED}")))?;
         Self::of_json(&bytes).map_err(|problem| wrong(format!("{problem}; {EXPECTED}")))
     }
 

@@ -117,6 +117,10 @@ impl OutputPlan for GraphiteSettings {
         usize::try_from(self.buffer.bytes).unwrap_or(usize::MAX)
     }
 
+    fn threads(&self) -> usize {
+        2
+    }
+
     fn open(self: Box<Self>, context: &OutputContext) -> Result<Box<dyn Output>, Box<dyn Error>> {
         let target = Target {
             prefix: self.prefix(&context.detector),

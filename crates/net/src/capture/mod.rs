@@ -28,6 +28,9 @@ mod record;
 mod window;
 mod writer;
 
+/// Most memory of a file that is read, in bytes: the window over the largest record.
+pub const MEMORY_BOUND: usize = record::LARGEST_RECORD + window::READ_AHEAD;
+
 pub use counters::CaptureCounters;
 pub use error::CaptureError;
 pub use evforge_core::packet_source::Fill;

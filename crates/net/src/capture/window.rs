@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 
 /// Bytes read ahead at once.
-const READ_AHEAD: usize = 1 << 20;
+pub(super) const READ_AHEAD: usize = 1 << 20;
 
 /// The bytes of an input from the current position on, as many as have been asked for.
 pub(super) struct Window {
@@ -40,7 +40,9 @@ impl Window {
         self.start = 0;
         while self.end < count {
             if self.end == self.buffer.len() {
-                self.buffer.resize(2 * self.buffer.len(), 0);
+                // Not beyond what is asked for: twice the largest record would be a lot.
+                let most = count.next_multiple_of(READ_AHEAD);
+                self.buffer.resize((2 * self.buffer.len()).min(most), 0);
             }
             match self.input.read(&mut self.buffer[self.end..]) {
                 Ok(0) => break,

@@ -15,6 +15,7 @@ use super::message::{Reply, decode_request, encode};
 use super::rules::{Asker, RULES_FILE, check_rules};
 use super::session::Sessions;
 use crate::privileges;
+use evforge_core::whole_file;
 
 const HELP: &str = "evforge-helper: does for evforge what needs privileges (docs/receive.md, \"Privileges\")
 
@@ -128,7 +129,7 @@ fn check_file(path: std::ffi::OsString) -> io::Result<()> {
     privileges::keep_only(rustix::thread::CapabilitySet::empty())?;
     let path = Path::new(&path);
     let wrong = |problem: String| io::Error::other(format!("{}: {problem}", path.display()));
-    let text = std::fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
+    let text = whole_file::text(path, whole_file::SETTINGS).map_err(|error| wrong(error.to_string()))?;
     let rules = check_rules(&text).map_err(wrong)?;
     println!("{}: {rules} rules", path.display());
     Ok(())

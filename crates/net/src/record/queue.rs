@@ -12,7 +12,7 @@ use evforge_core::packet::PacketSlab;
 use super::inlet::{Filled, RecordInlet, SharedCounts};
 use super::report::{InletCounts, RecordCounters, Recording};
 use super::thread::{RecordingThread, SharedState};
-use super::writer::{Finished, RecordingWriter};
+use super::writer::{Finished, MOST_BUFFERED, RecordingWriter};
 
 /// How much may wait for the disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +32,11 @@ impl RecordQueue {
     /// A queue of about `bytes` bytes for each inlet: slabs of 4 MiB, at least two of them.
     pub fn of_bytes(bytes: usize) -> Self {
         Self { slabs: (bytes / Self::SLAB).max(2), packets_per_slab: 16_384, bytes_per_slab: Self::SLAB }
+    }
+
+    /// Most memory of one inlet, and of what writes, in bytes.
+    pub fn memory_bound(&self) -> usize {
+        (self.slabs.max(1) + 2) * self.slab().memory_bound() + MOST_BUFFERED
     }
 
     fn slab(&self) -> PacketSlab {

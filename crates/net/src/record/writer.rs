@@ -17,6 +17,8 @@ use crate::capture::{append_packet, beginning};
 /// Bytes that are given to the system at once: large enough that the calls do not matter, small enough to stay in the
 /// processor's cache.
 const WRITE_AT_ONCE: usize = 1 << 20;
+/// Bytes that the writer has in its hands at most: what it writes at once, and a block more.
+pub(super) const MOST_BUFFERED: usize = WRITE_AT_ONCE + (128 << 10);
 /// Packets wait no longer than this for others to be written with.
 const FLUSH_INTERVAL: Duration = Duration::from_millis(200);
 /// How often a file that could not be opened is tried again, and how often it is looked whether the file that is written
@@ -61,7 +63,7 @@ impl RecordingWriter {
             rotation,
             beginning,
             // Filled up to one packet beyond what is written at once.
-            buffer: Vec::with_capacity(WRITE_AT_ONCE + (128 << 10)),
+            buffer: Vec::with_capacity(MOST_BUFFERED),
             pending: Content::default(),
             written: Content::default(),
             not_written: 0,

@@ -13,6 +13,7 @@ use serde::Deserialize;
 use super::counters::NexusCounters;
 use super::options::{Compression, DiskSync, ExistingFile, NexusOptions, PulseOrigin};
 use super::output::{NexusOutput, memory_of};
+use crate::storage::workers::Workers;
 
 /// The keys of `[outputs.nexus]`.
 #[derive(Clone, Debug, Deserialize)]
@@ -113,6 +114,11 @@ impl OutputPlan for NexusSettings {
 
     fn memory_bound(&self, context: &OutputContext) -> usize {
         memory_of(&self.options(context))
+    }
+
+    fn threads(&self) -> usize {
+        // Its output, who tells the disk to write, and those that compress.
+        2 + self.compression_threads.unwrap_or_else(Workers::default_count)
     }
 
     fn open(self: Box<Self>, context: &OutputContext) -> Result<Box<dyn Output>, Box<dyn Error>> {

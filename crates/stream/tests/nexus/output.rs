@@ -220,7 +220,8 @@ fn what_it_holds_stays_within_its_bound() {
     let folder = tempfile::tempdir().unwrap();
     let (mut run, _) = output(flat_options(&folder.path().join("run.nxs")));
     let bound = run.memory_bound();
-    assert!((32 << 20..96 << 20).contains(&bound), "{bound}");
+    // With what HDF5 keeps by itself.
+    assert!((85 << 20..149 << 20).contains(&bound), "{bound}");
     // Many batches with one event each: what is kept of them is more than the events.
     let mut feed = Feed::new();
     let mut events = EventBatch::new(1);

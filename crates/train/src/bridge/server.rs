@@ -7,12 +7,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use socket2::TcpKeepalive;
+
 use super::counters::BridgeCounters;
 use super::shelf::{Shelf, Taken};
 use super::zmtp::{Broken, read_request, send, shake_hands};
 
 /// How often a client that waits for a train is looked at: it may have gone.
 const LOOK: Duration = Duration::from_millis(500);
+/// After so long a silence the kernel asks whether the host of a client is still there.
+const KEEPALIVE: Duration = Duration::from_secs(60);
 /// A pause after a connection that could not be accepted: the process may have no descriptors left.
 const PAUSE: Duration = Duration::from_millis(100);
 
@@ -119,6 +123,9 @@ fn serve(stream: &TcpStream, shared: &Shared) -> Broken {
 
 fn answer(stream: &TcpStream, shared: &Shared) -> Result<(), Broken> {
     stream.set_nodelay(true)?;
+    // A client may be silent for as long as it likes, and one whose host has gone is silent for ever: the kernel tells them apart.
+    socket2::SockRef::from(stream)
+        .set_tcp_keepalive(&TcpKeepalive::new().with_time(KEEPALIVE).with_interval(KEEPALIVE / 4))?;
     stream.set_write_timeout(Some(shared.patience))?;
     shake_hands(&mut Until { stream, end: Instant::now() + shared.patience })?;
     shared.counters().clients += 1;

@@ -17,4 +17,4 @@ mod writer;
 pub(crate) use chunk::Chunk;
 pub(crate) use frames::FrameKind;
 pub(crate) use memory::{EventMemory, Position};
-pub(crate) use writer::ChunkWriter;
+pub(crate) use writer::{ChunkWriter, LONGEST_CHUNK};

@@ -12,6 +12,8 @@ use std::time::{Duration, Instant};
 
 /// Events of a full chunk; the last batch in it may bring more.
 const FULL: usize = 1 << 16;
+/// Bytes of a chunk that is as long as any: with the last batch in it, columns that have grown by doubling, and marks.
+pub(crate) const LONGEST_CHUNK: usize = 4 << 20;
 /// A chunk is closed when it is so old: what has come is seen soon.
 const OLD: Duration = Duration::from_millis(50);
 

@@ -72,6 +72,11 @@ fn limits(text: &mut String, options: &ViewOptions) {
         ),
         ("WebSockets", options.most_clients.to_string(), "503"),
         (
+            "WebSockets of one address (of IPv6: of one network of 64 bits)",
+            options.most_clients_of_one_address.to_string(),
+            "the same",
+        ),
+        (
             "updates that a WebSocket has not acknowledged",
             options.window.to_string(),
             "it gets no more; what it misses is counted in `skipped`",

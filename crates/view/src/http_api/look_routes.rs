@@ -67,7 +67,7 @@ const COMPLETE: Parameter = Parameter {
 const BINS: Parameter = Parameter {
     name: "bins",
     meaning: "bins of time of flight: beginning of the first one and width in nanoseconds, and how many",
-    range: "`from,width,count`, at most 10 000",
+    range: "`from,width,count`, at most 10 000; of a map fewer, if it has more than 100 rows and a million cells",
     default: "those of the greeting",
 };
 const REGION: Parameter = Parameter {

@@ -162,7 +162,7 @@ const SHOWN: &[Route] = &[
                 400,
                 "the request does not ask for a WebSocket of version 13: it is plain HTTP, for example",
             ),
-            Answer::words(503, "too many browsers are watching already"),
+            Answer::words(503, "too many browsers are watching already, all together or from one address"),
         ],
         example: (
             "api/live",

@@ -101,6 +101,13 @@ impl Look {
         }
         let bins = bins.map_or(Ok(pictured.bins()), checked_bins)?;
         let [nx, ny] = pictured.size(picture, bins.count);
+        let most = pictured.most_map_cells();
+        if pictured.is_map(picture) && nx as usize * ny as usize > most {
+            return Err(format!(
+                "bins: found {nx}, expected at most {}: that is how many a map of {ny} rows has room for",
+                most / ny.max(1) as usize
+            ));
+        }
         let points = points.unwrap_or([POINTS; 2]);
         if let Some(found) = points.iter().find(|points| !(FEWEST_POINTS..=MOST_POINTS).contains(points)) {
             return Err(format!("points: found {found}, expected {FEWEST_POINTS} to {MOST_POINTS}"));

@@ -1,5 +1,6 @@
 //! What can be looked at: the pictures of the detector and of beam monitors, and maps of an axis against time of flight.
 
+use super::limits::most_map_cells;
 use crate::lock::lock;
 use crate::protocol::PictureState;
 use crate::spectrum::{SpectrumBins, TimeBins};
@@ -62,6 +63,11 @@ impl Pictured {
     /// All plans, those of maps behind the others.
     pub(crate) fn plans(&self) -> impl Iterator<Item = &PicturePlan> {
         self.set.plans().iter().chain(self.maps.iter().map(|(_, plan)| plan))
+    }
+
+    /// Cells that a map may have.
+    pub(crate) fn most_map_cells(&self) -> usize {
+        most_map_cells(self.plans())
     }
 
     /// The plan of a picture, with so many bins.

@@ -1,10 +1,9 @@
 //! Reading a file of views.
 
 use super::wanted::{FileWanted, ViewWanted};
+use evforge_core::whole_file;
 use std::collections::HashSet;
 use std::fmt;
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 use toml::de::{DeTable, DeValue};
 
@@ -56,13 +55,7 @@ impl ViewFile {
         let name = path.display().to_string();
         let refuse = |problem: String| ViewFileError { file: name.clone(), line: None, problem };
         let wrong = |error: std::io::Error| refuse(format!("the views cannot be read: {error}"));
-        // Asked before it is opened: a pipe would never end.
-        if !std::fs::metadata(path).map_err(wrong)?.is_file() {
-            return Err(refuse("the views cannot be read: it is not a file".into()));
-        }
-        let mut text = String::new();
-        let file = File::open(path).map_err(wrong)?;
-        file.take(MOST_BYTES + 1).read_to_string(&mut text).map_err(wrong)?;
+        let text = whole_file::text(path, MOST_BYTES).map_err(wrong)?;
         Self::parse(&name, &text)
     }
 

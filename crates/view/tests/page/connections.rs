@@ -159,6 +159,37 @@ fn a_client_that_never_reads_is_cut() {
     assert!(is_healthy(address));
 }
 
+#[test]
+fn large_answers_that_nobody_takes_have_a_bounded_room_and_small_ones_go_on() {
+    let geometry = LogicalGeometry::flat(2000, 2000).unwrap();
+    let big = ViewOptions {
+        address: "127.0.0.1:0".parse().unwrap(),
+        ..ViewOptions::new("Large detector", geometry, PulseTrain::ess())
+    };
+    let view = LiveView::start(big).unwrap();
+    let _sink = view.sink();
+    let address = view.address();
+    // 32 MB each, of which nobody takes more than the first line.
+    let ask = || {
+        let mut stream = TcpStream::connect(address).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        write!(stream, "GET /api/image.npy HTTP/1.1\r\nHost: {address}\r\n\r\n").unwrap();
+        let mut status = [0; 12];
+        stream.read_exact(&mut status).unwrap();
+        (String::from_utf8_lossy(&status[9..]).into_owned(), stream)
+    };
+    let (first, other) = (ask(), ask());
+    assert_eq!([&first.0, &other.0], ["200", "200"]);
+    let (status, mut later) = ask();
+    assert_eq!(status, "503");
+    later.shutdown(std::net::Shutdown::Write).unwrap();
+    let text = until_closed(&mut later).to_lowercase();
+    assert!(text.contains("retry-after: 1") && text.contains("too many large answers"), "{text}");
+    assert!(is_healthy(address));
+    drop(first);
+    eventually("there is room again", || ask().0 == "200");
+}
+
 #[tokio::test]
 async fn a_watching_browser_outlives_the_time_for_requests() {
     let (view, _sink) = start(limited());

@@ -1,13 +1,16 @@
 //! What scripts get, and who gets nothing.
 #![allow(clippy::unwrap_used)]
 
-use crate::common::{Browser, ask, feed, get, hand_on, options, start};
+use crate::common::{BEARER, Browser, PATIENCE, access, ask, feed, get, hand_on, options, start};
 use evforge_core::beam_monitor::{BeamMonitorKind, BeamMonitorPlan, TimeOfFlightBins};
 use evforge_core::event::{Event, EventBatch};
 use evforge_core::geometry::LogicalGeometry;
 use evforge_view::frame::Picture;
-use evforge_view::{LiveView, ViewError, ViewOptions};
+use evforge_view::{LiveView, ViewError, ViewOptions, http_api};
 use serde_json::json;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::time::{Duration, Instant};
 
 #[test]
 fn scripts_get_state_and_counts() {
@@ -111,9 +114,158 @@ fn foreign_names_and_pages_are_refused() {
         assert!(refused.text().contains(remedy), "{}", refused.text());
     }
     assert_eq!(ask("GET", address, "/api/health", "view.example.org", "").status, 200);
-    let handshake = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n\
-                     Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nOrigin: http://evil.example\r\n";
-    assert_eq!(ask("GET", address, "/api/live", &address.to_string(), handshake).status, 403);
+}
+
+/// What a browser asks a WebSocket with.
+const HANDSHAKE: &str =
+    "Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n";
+
+#[test]
+fn only_the_page_itself_may_watch_and_change_and_no_page_of_another_port_or_scheme() {
+    let origins = vec!["https://lab.example.org".into()];
+    let (view, _sink) = start(ViewOptions { origins, control: Some(access()), ..options(2, 2) });
+    let (address, port) = (view.address(), view.address().port());
+    let other = if port == u16::MAX { port - 1 } else { port + 1 };
+    let asked = |method: &str, path: &str, host: &str, origin: &str| {
+        let more = match method {
+            "POST" => format!("{BEARER}Origin: {origin}\r\n"),
+            _ => format!("Origin: {origin}\r\n"),
+        };
+        ask(method, address, path, host, &more).status
+    };
+    let watched = |host: &str, origin: &str| {
+        let headers = format!("Host: {host}\r\nConnection: Upgrade\r\n{HANDSHAKE}Origin: {origin}\r\n");
+        head_of(address, &format!("GET /api/live HTTP/1.1\r\n{headers}\r\n")).0
+    };
+    let (numbers, name) = (format!("127.0.0.1:{port}"), format!("localhost:{port}"));
+    for (host, origin) in [
+        (&numbers, format!("http://{numbers}")),
+        (&name, format!("http://{name}")),
+        (&name, "https://lab.example.org".into()),
+    ] {
+        assert_eq!(watched(host, &origin), 101, "{host} {origin}");
+        assert_eq!(asked("GET", "/api/state.json", host, &origin), 200, "{host} {origin}");
+        assert_eq!(asked("POST", "/api/control/clear", host, &origin), 200, "{host} {origin}");
+    }
+    for origin in [
+        format!("http://127.0.0.1:{other}"),
+        format!("http://localhost:{other}"),
+        "http://localhost".into(),
+        // The same host by another name is another page.
+        format!("http://{numbers}"),
+        format!("https://{name}"),
+        "https://lab.example.org:8443".into(),
+        "http://lab.example.org".into(),
+        format!("http://{name}.evil.example"),
+        "http://evil.example".into(),
+        "null".into(),
+    ] {
+        assert_eq!(watched(&name, &origin), 403, "{origin}");
+        assert_eq!(asked("GET", "/api/state.json", &name, &origin), 403, "{origin}");
+        // The right token does not help.
+        assert_eq!(asked("POST", "/api/control/clear", &name, &origin), 403, "{origin}");
+        assert_eq!(asked("POST", "/monitor/on", &name, &origin), 403, "{origin}");
+    }
+    // A name of somebody else's that means this host.
+    assert_eq!(watched("evil.example", "http://evil.example"), 403);
+    // Programs that are no browsers say nothing of a page.
+    assert_eq!(ask("POST", address, "/api/control/clear", &name, BEARER).status, 200);
+    // What a page of another port can have without an origin.
+    let picture = "Sec-Fetch-Site: same-site\r\nSec-Fetch-Mode: no-cors\r\nSec-Fetch-Dest: image\r\n";
+    assert_eq!(ask("GET", address, "/api/image.json", &name, picture).status, 403);
+    let link = "Sec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: navigate\r\nSec-Fetch-Dest: document\r\n";
+    assert_eq!(ask("GET", address, "/", &name, link).status, 200);
+}
+
+/// Status and head of the answer to these bytes, whatever comes behind.
+fn head_of(address: SocketAddr, request: &str) -> (u16, String) {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        let mut byte = [0];
+        stream.read_exact(&mut byte).unwrap();
+        head.push(byte[0]);
+    }
+    let head = String::from_utf8(head).unwrap().to_lowercase();
+    (head.split(' ').nth(1).unwrap().parse().unwrap(), head)
+}
+
+#[test]
+fn every_answer_says_that_no_page_may_have_it_inside() {
+    let (view, _sink) = start(ViewOptions { control: Some(access()), ..options(2, 2) });
+    let (address, host) = (view.address(), view.address().to_string());
+    let mut asked = 0;
+    for (status, method, target, more) in [
+        (200, "GET", "/", ""),
+        (200, "HEAD", "/", ""),
+        (404, "GET", "/nothing", ""),
+        (200, "GET", "/api/state.json", ""),
+        (200, "GET", "/api/image.bin", ""),
+        (200, "GET", "/metrics", ""),
+        (400, "GET", "/api/state.json?x=1", ""),
+        (400, "GET", "/api/live", ""),
+        (101, "GET", "/api/live", &format!("Connection: Upgrade\r\n{HANDSHAKE}")),
+        (403, "GET", "/api/state.json", "Origin: http://evil.example\r\n"),
+        (405, "DELETE", "/api/state.json", ""),
+        (401, "POST", "/api/control/clear", ""),
+        (404, "GET", "/api/control/nothing", ""),
+    ] {
+        let (found, head) =
+            head_of(address, &format!("{method} {target} HTTP/1.1\r\nHost: {host}\r\n{more}\r\n"));
+        assert_eq!(found, status, "{method} {target}: {head}");
+        for line in [
+            "x-frame-options: deny",
+            "x-content-type-options: nosniff",
+            "referrer-policy: no-referrer",
+            "cross-origin-resource-policy: same-origin",
+        ] {
+            assert_eq!(
+                head.lines().filter(|found| *found == line).count(),
+                1,
+                "{line} in {method} {target}: {head}"
+            );
+        }
+        let policy = head.lines().find_map(|line| line.strip_prefix("content-security-policy: "));
+        assert!(policy.is_some_and(|policy| policy.contains("frame-ancestors 'none'")), "{target}: {head}");
+        asked += 1;
+    }
+    assert_eq!(asked, 13);
+}
+
+#[test]
+fn beyond_loopback_nothing_is_changed_without_the_token() {
+    let open =
+        ViewOptions { address: "0.0.0.0:0".parse().unwrap(), control: Some(access()), ..options(2, 2) };
+    let (view, _sink) = start(open);
+    let address = SocketAddr::from(([127, 0, 0, 1], view.address().port()));
+    let host = address.to_string();
+    let paths = http_api::openapi()["paths"].as_object().unwrap().clone();
+    let mut changing = 0;
+    for (path, operations) in &paths {
+        for (method, operation) in operations.as_object().unwrap() {
+            // What is not a question changes something, whatever is declared of it.
+            if method == "get" && operation.get("security").is_none() {
+                continue;
+            }
+            let (method, path) = (method.to_uppercase(), path.replace("{group}", "input"));
+            for wrong in [
+                "",
+                "Authorization: Bearer 0123456789abcdef-tes\r\n",
+                "Cookie: token=0123456789abcdef-test\r\n",
+            ] {
+                let answer = ask(&method, address, &path, &host, wrong);
+                assert!([401, 429].contains(&answer.status), "{method} {path} {wrong}: {}", answer.head);
+            }
+            changing += 1;
+        }
+    }
+    assert!(changing >= 9, "only {changing} of {} paths change something", paths.len());
+    let warning = view.warning().unwrap();
+    for part in ["whoever has the token of the run", "nothing is encrypted", "--view 127.0.0.1:", "ssh -L "] {
+        assert!(warning.contains(part), "{part}: {warning}");
+    }
 }
 
 #[test]
@@ -136,7 +288,43 @@ fn a_view_that_others_can_reach_says_so() {
     ] {
         assert!(warning.contains(part), "{part}: {warning}");
     }
-    assert!(!warning.contains("switch"), "there is nothing to switch: {warning}");
+    assert!(!warning.contains("token"), "there is nothing to change: {warning}");
+}
+
+#[tokio::test]
+async fn the_browsers_of_one_address_leave_seats_for_others() {
+    let limits = ViewOptions { most_clients: 3, most_clients_of_one_address: 2, ..options(2, 2) };
+    let (view, _sink) = start(limits);
+    let url = format!("ws://{}/api/live", view.address());
+    let mut first = Browser::open(view.address()).await;
+    let _second = Browser::open(view.address()).await;
+    let error = tokio_tungstenite::connect_async(&url).await.unwrap_err();
+    let tokio_tungstenite::tungstenite::Error::Http(refused) = error else { panic!("{error}") };
+    let body = String::from_utf8(refused.body().clone().unwrap_or_default()).unwrap();
+    assert_eq!(refused.status(), 503);
+    assert!(
+        body.contains("2 browsers of this address") && body.contains("max_browsers_per_address"),
+        "{body}"
+    );
+    // Somebody else finds the seat that is left.
+    let watch_from_elsewhere = || async {
+        let socket = tokio::net::TcpSocket::new_v4().unwrap();
+        socket.bind(SocketAddr::from(([127, 0, 0, 2], 0))).unwrap();
+        let stream = socket.connect(view.address()).await.unwrap();
+        tokio_tungstenite::client_async(&url, stream).await
+    };
+    let other = watch_from_elsewhere().await.unwrap();
+    assert!(watch_from_elsewhere().await.unwrap_err().to_string().contains("503"));
+    assert_eq!((view.clients().connected, view.clients().refused), (3, 2));
+    // A seat that is left is free again.
+    first.socket.close(None).await.unwrap();
+    drop((first, other));
+    let begin = Instant::now();
+    while view.clients().connected > 1 {
+        assert!(begin.elapsed() < PATIENCE, "the seats are never free");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let _again = Browser::open(view.address()).await;
 }
 
 #[tokio::test]

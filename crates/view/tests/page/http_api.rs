@@ -430,6 +430,32 @@ fn what_every_path_may_answer_is_answered() {
         assert!(other.head.contains(&format!("allow: {}", wanted.to_lowercase())), "{}", other.head);
         assert_eq!(other.text(), format!("{path} is asked with {wanted}, not with {method}\n"));
     }
+    // Every method that there is, and one that there is not, for every path.
+    let paths = http_api::openapi()["paths"].as_object().unwrap().clone();
+    let mut others = 0;
+    for (path, operations) in &paths {
+        let target = path.replace('{', "").replace('}', "");
+        let known: BTreeSet<String> =
+            operations.as_object().unwrap().keys().map(|method| method.to_uppercase()).collect();
+        for method in ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "BREW"] {
+            // Whoever may ask with GET may ask for the head alone.
+            if known.contains(method) || method == "HEAD" && known.contains("GET") {
+                continue;
+            }
+            let other = ask(method, address, &target, &host, BEARER);
+            assert_eq!(other.status, 405, "{method} {path}");
+            let allow = other.head.lines().find_map(|line| line.strip_prefix("allow: "));
+            let allow = allow.unwrap_or_else(|| panic!("{method} {path}: {}", other.head)).to_uppercase();
+            let allow: BTreeSet<String> = allow
+                .split(',')
+                .map(|method| method.trim().to_owned())
+                .filter(|method| method != "HEAD")
+                .collect();
+            assert_eq!(allow, known, "{method} {path}");
+            others += 1;
+        }
+    }
+    assert!(others >= 6 * paths.len(), "only {others} requests for {} paths", paths.len());
     assert_eq!(ask("GET", address, "/", "evil.example", "").status, 403);
     // The page is not asked with parameters, but a reader may add some.
     assert_eq!(ask("GET", address, "/?x=1", &host, "").status, 200);

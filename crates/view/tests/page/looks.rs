@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-use crate::common::{Browser, feed, options, start};
+use crate::common::{Browser, feed, get, options, start};
 use evforge_core::geometry::LogicalGeometry;
 use evforge_core::output::Output;
 use evforge_view::look_frame::LookFrame;
@@ -247,4 +247,15 @@ async fn a_section_of_a_detector_with_depth_has_one_layer() {
             .await;
         assert!(browser.refusal().await.contains("that at most 4"));
     }
+}
+
+#[test]
+fn a_map_has_as_many_bins_as_there_is_room_for() {
+    let (view, _sink) = start(options(4, 200));
+    let ask = |bins: u32| get(view.address(), &format!("/api/image.json?picture=y-tof&bins=0,7000,{bins}"));
+    // A million cells.
+    assert_eq!(ask(5_242).status, 200);
+    let refused = ask(5_243);
+    assert_eq!(refused.status, 400);
+    assert!(refused.text().contains("bins: found 5243, expected at most 5242"), "{}", refused.text());
 }

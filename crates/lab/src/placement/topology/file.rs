@@ -1,6 +1,7 @@
 //! A topology written down: that of another host, for the list of its assignments.
 
 use super::{LogicalCore, MOST_CORES, Topology, TopologyError};
+use evforge_core::whole_file;
 use serde::Deserialize;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -47,7 +48,7 @@ impl Topology {
     /// # Errors
     /// If it cannot be read, or is no topology: with the place, and what is expected.
     pub fn read_file(path: &Path) -> Result<Self, TopologyError> {
-        let text = std::fs::read_to_string(path)
+        let text = whole_file::text(path, whole_file::SETTINGS)
             .map_err(|source| TopologyError::Read { path: path.to_owned(), source })?;
         Self::of_text(&text).map_err(|problem| TopologyError::File { path: path.to_owned(), problem })
     }

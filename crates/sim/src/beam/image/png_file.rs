@@ -2,6 +2,7 @@
 
 use super::layer::{Area, Layer};
 use crate::error::SimulationError;
+use evforge_core::whole_file;
 use png::{ColorType, Decoder, Limits, Transformations};
 use std::io::Cursor;
 use std::path::Path;
@@ -108,13 +109,5 @@ pub(super) fn layer(path: &Path) -> Result<Layer, SimulationError> {
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, String> {
-    let wrong = |error: std::io::Error| format!("cannot be read: {error}");
-    let metadata = std::fs::metadata(path).map_err(wrong)?;
-    if !metadata.is_file() {
-        return Err("is not a file".into());
-    }
-    if metadata.len() > LARGEST_FILE {
-        return Err(format!("has {} bytes, expected at most {LARGEST_FILE}", metadata.len()));
-    }
-    std::fs::read(path).map_err(wrong)
+    whole_file::bytes(path, LARGEST_FILE).map_err(|error| format!("cannot be read: {error}"))
 }

@@ -324,7 +324,7 @@ fn files_that_make_no_picture_are_refused_by_name() {
         });
     }
     assert!(refused("image = { png = 'no such file.png' }").contains("no such file.png: cannot be read"));
-    assert!(refused("image = { png = '.' }").contains("is not a file"));
+    assert!(refused("image = { png = '.' }").contains("it is a folder"));
 }
 
 #[test]
