@@ -62,6 +62,11 @@ real! {
     openat(folder: c_int, path: *const libc::c_char, flags: c_int, mode: libc::mode_t) -> c_int;
     openat64(folder: c_int, path: *const libc::c_char, flags: c_int, mode: libc::mode_t) -> c_int;
     close(descriptor: c_int) -> c_int;
+    dup(descriptor: c_int) -> c_int;
+    dup2(descriptor: c_int, other: c_int) -> c_int;
+    dup3(descriptor: c_int, other: c_int, flags: c_int) -> c_int;
+    fcntl(descriptor: c_int, command: c_int, argument: usize) -> c_int;
+    fcntl64(descriptor: c_int, command: c_int, argument: usize) -> c_int;
     read(descriptor: c_int, bytes: *mut c_void, count: usize) -> isize;
     pread(descriptor: c_int, bytes: *mut c_void, count: usize, place: i64) -> isize;
     pread64(descriptor: c_int, bytes: *mut c_void, count: usize, place: i64) -> isize;

@@ -100,6 +100,10 @@ impl Host {
         let read =
             |name: &str| String::from_utf8_lossy(&std::fs::read(of(name)).unwrap_or_default()).into_owned();
         let report = std::fs::read(files.join("report.json")).ok();
+        // The number of the process is in names of files, and another one each time.
+        let process = format!("-{}-", child.id());
+        let mut left = Left::in_folder(&files);
+        left.names.iter_mut().for_each(|name| *name = name.replace(&process, "-process-"));
         if std::env::var_os("EVFORGE_SEED").is_some() {
             println!("{}", self.folder.path().display());
             println!("{}\n{}\n{}", read("plan"), read("trace"), read("stderr"));
@@ -109,8 +113,8 @@ impl Host {
             status,
             stdout: read("stdout"),
             stderr: read("stderr"),
-            trace: read("trace"),
-            left: Left::in_folder(&files),
+            trace: read("trace").replace(&process, "-process-"),
+            left,
             report: report.and_then(|bytes| serde_json::from_slice(&bytes).ok()),
         }
     }

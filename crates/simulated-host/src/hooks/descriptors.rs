@@ -58,3 +58,52 @@ unsafe extern "C" fn close(descriptor: c_int) -> c_int {
     // SAFETY: the caller's argument.
     unsafe { real::close(descriptor) }
 }
+
+/// Another descriptor for what `descriptor` is of.
+fn same(descriptor: c_int, other: c_int) -> c_int {
+    if other >= 0 {
+        enter(|host, _| {
+            let mut state = host.state();
+            let name = state.file(descriptor);
+            state.set_file(other, name);
+        });
+    }
+    other
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn dup(descriptor: c_int) -> c_int {
+    // SAFETY: the caller's argument.
+    same(descriptor, unsafe { real::dup(descriptor) })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn dup2(descriptor: c_int, other: c_int) -> c_int {
+    // SAFETY: the caller's arguments.
+    same(descriptor, unsafe { real::dup2(descriptor, other) })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn dup3(descriptor: c_int, other: c_int, flags: c_int) -> c_int {
+    // SAFETY: the caller's arguments.
+    same(descriptor, unsafe { real::dup3(descriptor, other, flags) })
+}
+
+fn controlled(descriptor: c_int, command: c_int, work: impl Fn() -> c_int) -> c_int {
+    match command {
+        libc::F_DUPFD | libc::F_DUPFD_CLOEXEC => same(descriptor, work()),
+        _ => work(),
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn fcntl(descriptor: c_int, command: c_int, argument: usize) -> c_int {
+    // SAFETY: the caller's arguments.
+    controlled(descriptor, command, || unsafe { real::fcntl(descriptor, command, argument) })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn fcntl64(descriptor: c_int, command: c_int, argument: usize) -> c_int {
+    // SAFETY: the caller's arguments.
+    controlled(descriptor, command, || unsafe { real::fcntl64(descriptor, command, argument) })
+}

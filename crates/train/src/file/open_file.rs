@@ -7,12 +7,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use evforge_stream::storage::diversion::divert;
+use evforge_stream::storage::made_in_memory::{MadeInMemory, NotMade};
 use evforge_stream::storage::making::{Making, rename_unless_there};
-use evforge_stream::storage::space::{DiskSpace, FileSystemSpace, Shortage, folder_of, try_out};
+use evforge_stream::storage::space::{DiskSpace, FileSystemSpace, Shortage, folder_of};
 use evforge_stream::storage::syncer::Syncer;
 use evforge_stream::storage::workers::Workers;
 use evforge_wire::train::Train;
-use hdf5_metno::file::LibraryVersion;
 use hdf5_metno::{Dataset, File};
 
 use super::columns::Columns;
@@ -67,45 +67,38 @@ impl OpenFile {
         if let Some(there) = [final_path, &path].into_iter().find(|path| fs::symlink_metadata(path).is_ok()) {
             return Err(FileError::Exists { path: there.to_owned() });
         }
-        try_out(final_path, BEGINNING).map_err(|cause| FileError::io("make room for", final_path, cause))?;
         let making = Making::begin(final_path).map_err(|cause| match cause.kind() {
             ErrorKind::ResourceBusy => FileError::InUse(final_path.to_owned()),
             _ => FileError::io("make", final_path, cause),
         })?;
         let refused = |error: hdf5_metno::Error| FileError::hdf5("begin", &path, &error);
+        let io = |cause| FileError::io("begin", &path, cause);
         let (threshold, alignment) = ALIGNMENT;
-        let file = File::with_options()
-            .with_fapl(|access| {
-                // The format of HDF5 1.10, by either bound: the oldest that can be followed, and read by all since.
-                access
-                    .libver_bounds(LibraryVersion::V110, LibraryVersion::V110)
-                    .alignment(threshold, alignment)
-            })
-            .create_excl(making.path())
-            .map_err(refused)?;
-        let fill = || -> Result<_, FileError> {
-            let io = |cause| FileError::io("begin", &path, cause);
-            let handle = fs::OpenOptions::new().write(true).open(making.path()).map_err(io)?;
-            FileSystemSpace
-                .reserve(&handle, 0..BEGINNING)
-                .map_err(|shortage| FileError::NoSpace { path: final_path.to_owned(), shortage })?;
-            let (committed_rows, updated) =
-                metadata::create(&file, options, source, sequence).map_err(refused)?;
-            let group = metadata::image_group(&file, source).map_err(refused)?;
-            let images = Images::create(&group, options.detector, options.deflate).map_err(refused)?;
-            let columns = Columns::create(&file, source, specific_bytes).map_err(refused)?;
-            file.flush().map_err(refused)?;
-            file.start_swmr().map_err(refused)?;
-            let lock = fs::File::open(making.path()).map_err(io)?;
+        let made = MadeInMemory::create(making.path(), |access| access.alignment(threshold, alignment));
+        let made = made.map_err(|error| match error {
+            NotMade::Hdf5(error) => refused(error),
+            NotMade::System(cause) => io(cause),
+        })?;
+        // Nothing that is worth keeping is in it before all is: the end of `making` removes it.
+        FileSystemSpace
+            .reserve(made.disk(), 0..BEGINNING)
+            .map_err(|shortage| FileError::NoSpace { path: final_path.to_owned(), shortage })?;
+        let (committed_rows, updated) =
+            metadata::create(made.file(), options, source, sequence).map_err(refused)?;
+        let group = metadata::image_group(made.file(), source).map_err(refused)?;
+        let images = Images::create(&group, options.detector, options.deflate).map_err(refused)?;
+        let columns = Columns::create(made.file(), source, specific_bytes).map_err(refused)?;
+        made.file().flush().map_err(refused)?;
+        made.file().start_swmr().map_err(refused)?;
+        let (file, handle) =
+            made.move_to_disk().map_err(|cause| FileError::io("make room for", final_path, cause))?;
+        let begun = || {
+            let lock = fs::File::open(making.path())?;
             let lock = lock.try_lock_shared().is_ok().then_some(lock);
-            let syncer = handle
-                .try_clone()
-                .and_then(|file| Syncer::start(file, folder_of(&path).to_owned(), Arc::new(FileSystemSpace)));
-            Ok((images, columns, (committed_rows, updated), handle, lock, syncer.map_err(io)?))
+            let synced = handle.try_clone()?;
+            Ok((lock, Syncer::start(synced, folder_of(&path).to_owned(), Arc::new(FileSystemSpace))?))
         };
-        let made = fill();
-        let (images, columns, (committed_rows, updated), handle, lock, syncer) = made.inspect_err(|_| {
-            // Nothing is in it yet: better gone than half a file, which the end of `making` sees to.
+        let (lock, syncer) = begun().map_err(io).inspect_err(|_| {
             let _ = divert(&file);
         })?;
         making.name_it(&path).map_err(|cause| FileError::io("begin", &path, cause))?;
