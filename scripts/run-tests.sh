@@ -38,6 +38,10 @@ skip_list() {
     python3 scripts/list-skipped.py --self-test
 }
 
+soak_verdict() {
+    python3 scripts/soak --self-test
+}
+
 page() {
     (cd web && npm run --silent check && npm run --silent check-dist)
 }
@@ -84,6 +88,7 @@ step "the page (web/)" page
 step "files that import each other" circles
 step "what a release needs" release
 step "the list of skipped tests" skip_list
+step "the verdict of a soak" soak_verdict
 step "tests (cargo test)" cargo_test
 touch "$tests_done"
 wait "$alongside"
