@@ -47,6 +47,10 @@ dependencies() {
     fi
 }
 
+soak_verdict() {
+    python3 scripts/soak --self-test
+}
+
 page() {
     (cd web && npm run --silent check && npm run --silent check-dist)
 }
@@ -94,6 +98,7 @@ step "files that import each other" circles
 step "what a release needs" release
 step "licences, versions and origins of dependencies (scripts/deny.py)" dependencies
 step "the list of skipped tests" skip_list
+step "the verdict of a soak" soak_verdict
 step "tests (cargo test)" cargo_test
 touch "$tests_done"
 wait "$alongside"

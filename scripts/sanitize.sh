@@ -37,6 +37,8 @@ miri() {
     export MIRIFLAGS="-Zmiri-many-seeds=0..4 -Zmiri-disable-isolation"
     local build=(--locked --target-dir target/sanitize-miri)
     step "Miri: the interface of plugins, the author's side" "$cargo" +nightly miri test "${build[@]}" -p evforge-plugin-interface
+    # A library stays loaded until the end of the process, with what is known of it.
+    export MIRIFLAGS="$MIRIFLAGS -Zmiri-ignore-leaks"
     step "Miri: the interface of plugins, the host's side" "$cargo" +nightly miri test "${build[@]}" -p evforge-plugin --lib in_process
     step "Miri: rings of AF_XDP, what the kernel attaches to packets" \
         "$cargo" +nightly miri test "${build[@]}" -p evforge-net --lib -- xdp::ring socket::arrivals
@@ -46,13 +48,13 @@ miri() {
 
 # A live run of everything, built with a sanitizer, that is soaked for some minutes; what it finds is in reports.
 live() {
-    local name=$1 reports=$PWD/target/sanitize-$1/reports found
-    shift
+    local name=$1 variable=$2 options=$3 reports=$PWD/target/sanitize-$1/reports found
+    shift 3
     rm -rf "$reports" && mkdir -p "$reports"
-    export "$1=$2:log_path=$reports/found"
+    export "$variable=$options:log_path=$reports/found"
     step "$name: a live run of everything" "$python" scripts/soak --program "target/sanitize-$name/$target/debug/evforge" \
         --hours "$(awk "BEGIN { print ${MINUTES:-3} / 60 }")" --output "target/sanitize-$name/soak" --growth none \
-        --detector freia --detector gdgem-srs --detector multigrid --detector sonde
+        --detector freia --detector gdgem-srs --detector multigrid --detector sonde "$@"
     found=$(find "$reports" -type f -size +0 | wc -l)
     if [ "$found" != 0 ]; then
         head -60 "$(find "$reports" -type f -size +0 | head -1)"
@@ -77,7 +79,8 @@ tsan() {
     local build=(--locked -Zbuild-std --target "$target" --target-dir target/sanitize-tsan)
     local options="suppressions=$PWD/scripts/sanitize-threads.txt:history_size=4:second_deadlock_stack=1"
     step "tsan: the program" "$cargo" +nightly build "${build[@]}" -p evforge --bin evforge
-    live tsan TSAN_OPTIONS "$options"
+    # librdkafka starts threads by thrd_create, which ThreadSanitizer does not know.
+    live tsan TSAN_OPTIONS "$options" --no-kafka
 }
 
 [ $# -gt 0 ] || set -- miri asan tsan

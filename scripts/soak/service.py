@@ -74,9 +74,17 @@ class Service:
                 self._one_run(self.chance.uniform(0.3, 1.0) * self.period)
             except Exception as error:  # Whatever it is, it is a finding, and the service goes on.
                 self.wrong(f"{type(error).__name__}: {error}")
+                self._stop_what_goes_on()
                 if self.stopped.wait(5) or self.program.process.poll() is not None:
                     return
             self.stopped.wait(self.chance.uniform(0, 0.2) * self.period)
+
+    def _stop_what_goes_on(self) -> None:
+        """A run that was started after nobody waited for it any more."""
+        try:
+            self._post("/api/control/runs/stop", {})
+        except (RuntimeError, OSError):
+            pass
 
     def _post(self, path: str, body: dict) -> dict:
         request = urllib.request.Request(self.program.view + path, json.dumps(body).encode(), method="POST",

@@ -1,6 +1,7 @@
 """A turn of a detector: its run is killed at a random moment and recovered, then runs again and is ended in good order."""
 
 import json
+import os
 import random
 import shutil
 import socket
@@ -35,7 +36,8 @@ class Context:
     lives: list[dict] = field(default_factory=list)
 
     def find(self, said: str) -> None:
-        """Something is wrong."""
+        """Something is wrong. On a host that is overloaded the host may be what is wrong: so its load is said."""
+        said = f"{said} (at {self.sampler.now() / 60:.1f} min, {os.getloadavg()[0]:.0f} threads wanted {len(os.sched_getaffinity(0))} cores)"
         self.findings.append(said)
         print(f"FOUND  {said}", flush=True)
 

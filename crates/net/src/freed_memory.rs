@@ -15,9 +15,9 @@ pub fn give_back() {
 mod tests {
     /// Resident memory of this process in bytes.
     fn resident() -> usize {
-        let status = std::fs::read_to_string("/proc/self/status").unwrap();
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
-        1024 * line.trim().trim_end_matches(" kB").parse::<usize>().unwrap()
+        let status = std::fs::read_to_string("/proc/self/status").expect("the state of this process");
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("its memory");
+        1024 * line.trim().trim_end_matches(" kB").parse::<usize>().expect("kilobytes")
     }
 
     #[test]
@@ -31,7 +31,7 @@ mod tests {
                 let mut pieces: Vec<Vec<u8>> = (0..PIECES).map(|_| vec![1; PIECE]).collect();
                 pieces.pop()
             });
-            let last = last.join().unwrap();
+            let last = last.join().expect("no panic");
             let before = resident();
             super::give_back();
             let after = resident();
