@@ -24,8 +24,11 @@ const CONNECTION: usize = 24 << 10;
 const CELL_BEING_ANSWERED: usize = size_of::<u64>() + 48;
 /// Bytes of a cell in the largest form that is sent to a script: a line of a table.
 const CELL_SENT: usize = 24;
-/// Bytes of a cell in a frame for a browser, while it is made and sent: the sum, the body, its smaller form, its copy.
-const CELL_IN_FRAME: usize = size_of::<u64>() + 3 * size_of::<u32>();
+/// Bytes of a cell in a frame that is being made: the sum, the body, its smaller form.
+const CELL_IN_FRAME: usize = size_of::<u64>() + 2 * size_of::<u32>();
+/// Bytes of a cell in what a browser has not taken yet, of which there is one frame: looks have room for as much as if no pixel had 2^32
+/// counts, too.
+const CELL_ON_ITS_WAY: usize = size_of::<u32>();
 
 /// What decides of it.
 #[derive(Debug)]
@@ -50,7 +53,7 @@ pub(crate) fn bound(sizes: &Sizes<'_>) -> usize {
     let images = 3 * pixels + plans.iter().map(cells).sum::<usize>();
     let of_pictures = pixels * (size_of::<u64>() + 4 * (plans.len() + 3)) + 2 * size_of::<u64>() * images;
     let of_scripts = (1 + MOST_AT_WORK) * largest * CELL_BEING_ANSWERED + sending::most(largest * CELL_SENT);
-    let of_browser = LONGEST_MESSAGE + 2 * SOCKET_BUFFER + largest * CELL_IN_FRAME;
+    let of_browser = LONGEST_MESSAGE + 2 * SOCKET_BUFFER + largest * CELL_ON_ITS_WAY;
     of_pictures
         + of_scripts
         + event_memory

@@ -9,7 +9,7 @@ use axum::http::{HeaderValue, Response, header};
 use hyper::body::{Frame, SizeHint};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// Bytes of large answers that may be under way.
@@ -40,7 +40,7 @@ impl Sending {
         let Some(bytes) = bytes.filter(|&bytes| bytes > PIECE) else { return Some(answer) };
         let pieces = bytes.div_ceil(PIECE).min(ROOM / PIECE);
         let permit = Arc::clone(&self.0).try_acquire_many_owned(u32::try_from(pieces).ok()?).ok()?;
-        Some(answer.map(|body| Body::new(Counted { body, _room: permit })))
+        Some(answer.map(|body| Body::new(Counted { body, left: Bytes::new(), _room: permit })))
     }
 }
 
@@ -49,9 +49,12 @@ pub(crate) fn come_again(answer: &mut Response<Body>) {
     answer.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
 }
 
-/// A body that takes room.
+/// A body that takes room. It is given in pieces: who sends it would otherwise take it whole at once, and drop it while its bytes still
+/// wait for the client.
 struct Counted {
     body: Body,
+    /// What has come of it and is not given yet.
+    left: Bytes,
     /// Given back with the body.
     _room: OwnedSemaphorePermit,
 }
@@ -64,15 +67,29 @@ impl HttpBody for Counted {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        Pin::new(&mut self.body).poll_frame(cx)
+        loop {
+            if !self.left.is_empty() {
+                let length = self.left.len().min(PIECE);
+                return Poll::Ready(Some(Ok(Frame::data(self.left.split_to(length)))));
+            }
+            match ready!(Pin::new(&mut self.body).poll_frame(cx)) {
+                Some(Ok(frame)) => match frame.into_data() {
+                    Ok(data) => self.left = data,
+                    Err(other) => return Poll::Ready(Some(Ok(other))),
+                },
+                end => return Poll::Ready(end),
+            }
+        }
     }
 
     fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
+        self.left.is_empty() && self.body.is_end_stream()
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
+        let of_body = self.body.size_hint();
+        let left = self.left.len() as u64;
+        of_body.exact().map_or(of_body, |bytes| SizeHint::with_exact(bytes + left))
     }
 }
 
@@ -82,6 +99,26 @@ mod tests {
 
     fn of(bytes: usize) -> Response<Body> {
         Response::new(Body::from(vec![0_u8; bytes]))
+    }
+
+    #[tokio::test]
+    async fn a_large_answer_is_what_it_was_and_has_its_room_until_its_end() {
+        let bytes: Vec<u8> = (0..3 * PIECE + 5).map(|at| (at % 251) as u8).collect();
+        let sending = Sending::default();
+        let taken = |sending: &Sending| ROOM / PIECE - sending.0.available_permits();
+        let mut body = sending.admit(Response::new(Body::from(bytes.clone()))).unwrap().into_body();
+        let mut found = Vec::new();
+        while let Some(frame) = std::future::poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await {
+            assert_eq!(taken(&sending), 4);
+            let data = frame.unwrap().into_data().unwrap();
+            assert!(data.len() <= PIECE);
+            found.extend_from_slice(&data);
+            let left = (bytes.len() - found.len()) as u64;
+            assert_eq!(body.size_hint().exact(), Some(left));
+        }
+        assert!(found == bytes && body.is_end_stream());
+        drop(body);
+        assert_eq!(taken(&sending), 0);
     }
 
     #[test]

@@ -124,7 +124,7 @@ fn errors_of_files_that_a_configuration_names_name_them() {
     for (text, expected) in [
         (without.to_owned(), "gdgem.mapping: no chip is mapped"),
         (named("mapping_file", "none.json"), "none.json: cannot be read: No such file"),
-        (named("mapping_file", "."), "is not a file"),
+        (named("mapping_file", "."), "it is a folder"),
         (
             named("mapping_file", "wiring.json"),
             "test.toml:6:16: gdgem.mapping_file: wiring.json: mapping[0].fec: FEC 0 is not in 1..=15",

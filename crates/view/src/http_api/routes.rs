@@ -305,7 +305,10 @@ pub(super) const EVERYWHERE: &[Answer] = &[
         405,
         "the path is there, but for another method, which the header `Allow` and the answer name",
     ),
-    Answer::words(503, "too many connections are open; the connection is then closed"),
+    Answer::words(
+        503,
+        "too many connections are open, and this one is then closed; or too many large answers are on their way, and `Retry-After` says when to ask again",
+    ),
 ];
 
 /// What paths below `/api/control` may answer, and those that change something.
