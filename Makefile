@@ -127,6 +127,11 @@ soak: test-tools ## Brokers that fail for a minute; the program, and the file wr
 	$(WITH_TOOLS) EVFORGE_SOAK=$(or $(MOMENTS),100) $(if $(SEED),EVFORGE_SEED=$(SEED)) $(CARGO) test --locked -p evforge --test kafka_faults -- --nocapture --test-threads 2
 	$(WITH_TOOLS) EVFORGE_SOAK=$(or $(MOMENTS),100) $(if $(SEED),EVFORGE_SEED=$(SEED)) $(CARGO) test --locked -p evforge --test kafka_write killed -- --nocapture
 
+.PHONY: fuzz
+fuzz: ## Fuzz every parser, stream and server for MINUTES=30 in all (TARGETS="isis drop", JOBS=2, SANITIZER=address); fuzz/README.md
+	@scripts/install-packages.sh "to build evforge" $(BUILD_PACKAGES)
+	CARGO="$(CARGO)" scripts/fuzz.sh
+
 .PHONY: bench
 bench: ## Event formation from memory, loads; adds to docs/benchmarks (BENCHES="ess gdgem": only these). Receiving: evforge measure
 	@scripts/install-packages.sh "for the benchmarks" iproute2 ethtool

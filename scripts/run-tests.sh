@@ -38,6 +38,10 @@ skip_list() {
     python3 scripts/list-skipped.py --self-test
 }
 
+fuzz_scripts() {
+    python3 scripts/fuzz-run.py --self-test && python3 scripts/fuzz-table.py --self-test
+}
+
 page() {
     (cd web && npm run --silent check && npm run --silent check-dist)
 }
@@ -84,6 +88,7 @@ step "the page (web/)" page
 step "files that import each other" circles
 step "what a release needs" release
 step "the list of skipped tests" skip_list
+step "the scripts of fuzzing" fuzz_scripts
 step "tests (cargo test)" cargo_test
 touch "$tests_done"
 wait "$alongside"

@@ -6,6 +6,7 @@ use crate::handlers::Server;
 use crate::http_api;
 use crate::page::plain;
 use crate::shown_run::ShownRun;
+use axum::Router;
 use axum::body::Body;
 use axum::extract::{FromRef, Request, State};
 use axum::http::{Response, StatusCode};
@@ -16,10 +17,15 @@ use tokio::sync::watch;
 
 /// Serves until `shutdown` turns true.
 pub(crate) async fn run(shown: ShownRun, listener: TcpListener, shutdown: watch::Receiver<bool>) {
+    let shared = Server::from_ref(&shown).shared;
+    accept::serve(&shared, listener, router(shown), shutdown).await;
+}
+
+/// All paths, behind the guard.
+pub(crate) fn router(shown: ShownRun) -> Router {
     let Server { shared, door, .. } = Server::from_ref(&shown);
     let guard = Arc::new(Guard::new(&shared.options.host_names));
-    let router = http_api::router(&door).layer(middleware::from_fn_with_state(guard, admit));
-    accept::serve(&shared, listener, router.with_state(shown), shutdown).await;
+    http_api::router(&door).layer(middleware::from_fn_with_state(guard, admit)).with_state(shown)
 }
 
 async fn admit(State(guard): State<Arc<Guard>>, request: Request, next: Next) -> Response<Body> {
