@@ -83,8 +83,7 @@ const MOST_EVENTS: u64 = 1 << 22;
 fn view(path: &Path) -> Result<(), evforge_stream::nexus::NexusError> {
     let mut follower = EventFollower::open(path)?;
     let _ = follower.some_ids();
-    let mut count = 0;
-    let mut hand_on = |batch: &EventBatch| count += batch.len() as u64;
+    let mut hand_on = |_: &EventBatch| {};
     let mut batch = EventBatch::new(4096);
     let mut filler = BatchFiller::new(&mut batch, &mut hand_on);
     for _ in 0..MOST_EVENTS >> 17 {

@@ -59,5 +59,7 @@ pub fn kafka_events(bytes: &[u8]) {
     let names: Vec<String> = topics.notes().values().map(|(name, _)| name.to_owned()).collect();
     let notes = topics.notes_mut();
     let _ = notes.take_charge();
-    names.iter().for_each(|name| drop((notes.get(name), notes.stamps(name).len(), notes.take_spread(name))));
+    for name in &names {
+        let _ = (notes.get(name), notes.stamps(name).len(), notes.take_spread(name));
+    }
 }
