@@ -154,6 +154,11 @@ asan: test-tools ## Calls into the kernel, HDF5 and plugins with AddressSanitize
 tsan: test-tools ## The threads of a live run with ThreadSanitizer (MINUTES=3)
 	CARGO="$(CARGO)" $(WITH_TOOLS) scripts/sanitize.sh tsan
 
+.PHONY: fuzz
+fuzz: ## Fuzz every parser, stream and server for MINUTES=30 in all (TARGETS="isis drop", JOBS=2, SANITIZER=address); fuzz/README.md
+	@scripts/install-packages.sh "to build evforge" $(BUILD_PACKAGES)
+	CARGO="$(CARGO)" scripts/fuzz.sh
+
 .PHONY: bench
 bench: ## Event formation from memory, loads; adds to docs/benchmarks (BENCHES="ess gdgem": only these). Receiving: evforge measure
 	@scripts/install-packages.sh "for the benchmarks" iproute2 ethtool

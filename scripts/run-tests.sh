@@ -51,6 +51,10 @@ soak_verdict() {
     python3 scripts/soak --self-test
 }
 
+fuzz_scripts() {
+    python3 scripts/fuzz-run.py --self-test && python3 scripts/fuzz-table.py --self-test
+}
+
 page() {
     (cd web && npm run --silent check && npm run --silent check-dist)
 }
@@ -99,6 +103,7 @@ step "what a release needs" release
 step "licences, versions and origins of dependencies (scripts/deny.py)" dependencies
 step "the list of skipped tests" skip_list
 step "the verdict of a soak" soak_verdict
+step "the scripts of fuzzing" fuzz_scripts
 step "tests (cargo test)" cargo_test
 touch "$tests_done"
 wait "$alongside"

@@ -178,39 +178,56 @@ impl Service {
         stream.set_write_timeout(Some(self.patience.reply))?;
         stream.set_nodelay(true)?;
         let origin = Origin { way: "command port", peer: Some(peer) };
-        // One more than a request may have, so that it is known if there is more.
-        let mut buffer = vec![0; LARGEST_REQUEST + 1];
-        let mut last = Instant::now();
-        let mut pace = Pace::new(last);
-        while !self.stop.load(Ordering::Relaxed) {
-            let read = match stream.read(&mut buffer) {
-                Ok(0) => return Ok(()),
-                Ok(read) => read,
-                Err(error) if is_time_out(&error) => {
-                    if last.elapsed() >= self.patience.idle {
-                        self.desk.counts().count(|counts| counts.connections_timed_out += 1);
-                        return Ok(());
-                    }
-                    continue;
-                }
-                Err(error) => return Err(error),
-            };
-            if let Some(wait) = pace.next(Instant::now()) {
-                self.desk.counts().count(|counts| counts.commands_held_back += 1);
-                std::thread::sleep(wait);
-            }
-            let request = buffer.get(..read).unwrap_or_default();
-            let reply = reply(&self.desk, &origin, request, self.generation);
-            if let Err(error) = stream.write_all(reply.as_bytes()) {
-                if is_time_out(&error) {
-                    self.desk.counts().count(|counts| counts.connections_timed_out += 1);
-                }
-                return Err(error);
-            }
-            last = Instant::now();
-        }
-        Ok(())
+        let is_over = || self.stop.load(Ordering::Relaxed);
+        converse(&mut stream, &self.desk, &origin, self.generation, self.patience.idle, &is_over)
     }
+}
+
+/// Answers the requests that come on a stream, as the port does on each of its connections, until the other end leaves, says
+/// nothing for `idle`, or it `is_over`. Reading may time out: then it is asked whether it is over.
+///
+/// # Errors
+/// If the stream fails, or does not take an answer in time.
+pub fn converse(
+    stream: &mut (impl Read + Write),
+    desk: &ControlDesk,
+    origin: &Origin,
+    generation: Generation,
+    idle: Duration,
+    is_over: &dyn Fn() -> bool,
+) -> std::io::Result<()> {
+    // One more than a request may have, so that it is known if there is more.
+    let mut buffer = vec![0; LARGEST_REQUEST + 1];
+    let mut last = Instant::now();
+    let mut pace = Pace::new(last);
+    while !is_over() {
+        let read = match stream.read(&mut buffer) {
+            Ok(0) => return Ok(()),
+            Ok(read) => read,
+            Err(error) if is_time_out(&error) => {
+                if last.elapsed() >= idle {
+                    desk.counts().count(|counts| counts.connections_timed_out += 1);
+                    return Ok(());
+                }
+                continue;
+            }
+            Err(error) => return Err(error),
+        };
+        if let Some(wait) = pace.next(Instant::now()) {
+            desk.counts().count(|counts| counts.commands_held_back += 1);
+            std::thread::sleep(wait);
+        }
+        let request = buffer.get(..read).unwrap_or_default();
+        let reply = reply(desk, origin, request, generation);
+        if let Err(error) = stream.write_all(reply.as_bytes()) {
+            if is_time_out(&error) {
+                desk.counts().count(|counts| counts.connections_timed_out += 1);
+            }
+            return Err(error);
+        }
+        last = Instant::now();
+    }
+    Ok(())
 }
 
 fn is_time_out(error: &std::io::Error) -> bool {

@@ -1,6 +1,6 @@
 //! Connections, from being accepted to their end.
 
-use crate::connections::{Connection, Places};
+use crate::connections::Places;
 use crate::control::door::Peer;
 use crate::memory::BUFFER;
 use crate::shared::Shared;
@@ -14,6 +14,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
@@ -56,8 +57,8 @@ pub(crate) async fn serve(
 }
 
 /// One connection to its end, or until it has become a WebSocket.
-async fn converse(
-    connection: Connection,
+pub(crate) async fn converse(
+    connection: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
     shared: Arc<Shared>,
     router: Router,
     mut shutdown: watch::Receiver<bool>,

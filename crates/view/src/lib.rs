@@ -46,6 +46,8 @@ mod connections;
 mod control;
 mod error;
 mod event_memory;
+#[cfg(feature = "exercise")]
+pub mod exercise;
 mod exports;
 mod feed_view;
 pub mod frame;

@@ -7,6 +7,7 @@ use crate::http_api;
 use crate::page::{self, plain};
 use crate::sending::{self, Sending};
 use crate::shown_run::ShownRun;
+use axum::Router;
 use axum::body::Body;
 use axum::extract::{FromRef, Request, State};
 use axum::http::{Response, StatusCode};
@@ -17,11 +18,16 @@ use tokio::sync::watch;
 
 /// Serves until `shutdown` turns true.
 pub(crate) async fn run(shown: ShownRun, listener: TcpListener, shutdown: watch::Receiver<bool>) {
+    let shared = Server::from_ref(&shown).shared;
+    accept::serve(&shared, listener, router(shown), shutdown).await;
+}
+
+/// All paths, behind the guard.
+pub(crate) fn router(shown: ShownRun) -> Router {
     let Server { shared, door, .. } = Server::from_ref(&shown);
     let guard =
         (Sending::default(), Arc::new(Guard::new(&shared.options.host_names, &shared.options.origins)));
-    let router = http_api::router(&door).layer(middleware::from_fn_with_state(guard, admit));
-    accept::serve(&shared, listener, router.with_state(shown), shutdown).await;
+    http_api::router(&door).layer(middleware::from_fn_with_state(guard, admit)).with_state(shown)
 }
 
 async fn admit(

@@ -72,6 +72,12 @@ impl Showing {
         (server, Self { shared, updates: sender, is_over })
     }
 
+    /// Shows an update.
+    #[cfg(feature = "exercise")]
+    pub(crate) fn show(&self, update: Update) {
+        self.updates.send_replace(update);
+    }
+
     /// Makes the pictures in a thread of its own, and keeps the history, as long as somebody may want them.
     ///
     /// # Errors

@@ -3,7 +3,8 @@
 use crate::packet_stream::form_stream;
 use evforge_config::Config;
 use evforge_detect::workers::{InTurn, Workers};
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -93,9 +94,16 @@ pub fn ess_stream(bytes: &[u8]) {
     let is_second = Cell::new(false);
     form_stream(bytes, choice::PUBLISH, choice::WATCHED, |choice| {
         let workers = is_second.replace(true).then(|| Arc::new(InTurn(2)) as Arc<dyn Workers>);
-        let detector = config(choice).build_detector_formed_by(None, workers);
-        detector.expect("the settings of the exercise are sound")
+        CONFIGS.with_borrow_mut(|configs| {
+            let config = configs.entry(choice).or_insert_with(|| config(choice));
+            config.build_detector_formed_by(None, workers).expect("the settings of the exercise are sound")
+        })
     });
+}
+
+thread_local! {
+    /// The settings of each choice: reading them takes longer than a stream.
+    static CONFIGS: RefCell<HashMap<u8, Config>> = RefCell::default();
 }
 
 fn config(choice: u8) -> Config {

@@ -95,12 +95,43 @@ fn detectors() -> &'static [DetectorSettings] {
         wiring = "trex"
         vessels = [{ rings = [0], fens = [0] }]
     "#;
+    // Fine times are used, and the file may say how wide tracks are.
+    const NMX_FINE: &str = r#"
+        name = "nmx"
+        ess.type = "nmx"
+        [ess_gdgem]
+        fine_time = true
+        geometry = { nx = 1280, ny = 1280 }
+        hybrid = [
+            { ring = 0, fen = 0, hybrid = 0, plane = "x", offset = 0, hybrid_id = "aa" },
+            { ring = 0, fen = 1, hybrid = 0, plane = "y", offset = 0, reversed = true, hybrid_id = "bb" },
+        ]
+        [ess_gdgem.position]
+        spans = { max_x = 18, min_x = 2, max_y = 18, min_y = 2, max_time = "500ns" }
+    "#;
+    const ESTIA: &str = r#"
+        name = "estia"
+        ess.type = "estia"
+        [ess_multiblade]
+        layout = "estia"
+        geometry = { nx = 1536, ny = 128 }
+        cassettes = [{ cassette = 0, ring = 0, fen = 0, hybrid = 0, hybrid_id = "aa" }]
+    "#;
+    const LET: &str = r#"
+        name = "let"
+        ess.type = 0x30
+        [ess_multigrid]
+        wiring = "let"
+        columns = 12
+        rows = 51
+        vessels = [{ rings = [0, 1], fens = [0], short = true }]
+    "#;
     static DETECTORS: OnceLock<Vec<DetectorSettings>> = OnceLock::new();
     DETECTORS.get_or_init(|| {
         let settings = |text: &&str| {
             let config = Config::parse(Path::new("x.toml"), text, &[]);
             config.expect("a sound configuration").detector
         };
-        [GDGEM, MULTI_BLADE, MULTI_GRID].iter().map(settings).collect()
+        [GDGEM, MULTI_BLADE, MULTI_GRID, NMX_FINE, ESTIA, LET].iter().map(settings).collect()
     })
 }

@@ -89,8 +89,8 @@ impl EventTopics {
         })
     }
 
-    /// Without topics.
-    fn of(monitors: MonitorPixels) -> Self {
+    /// Without topics: messages are handed to [`EventTopics::take`].
+    pub fn of(monitors: MonitorPixels) -> Self {
         Self {
             topics: Vec::new(),
             sources: Sources::default(),
@@ -141,8 +141,8 @@ impl EventTopics {
         Ok(went)
     }
 
-    /// Takes a message of a topic.
-    fn take(&mut self, topic: (usize, TopicRole), record: &Record, filler: &mut BatchFiller<'_>) {
+    /// Takes a message of a topic: its number and what it is read for.
+    pub fn take(&mut self, topic: (usize, TopicRole), record: &Record, filler: &mut BatchFiller<'_>) {
         self.counters.messages_read += 1;
         self.counters.bytes += record.payload.len() as u64;
         let message = match record.decode() {

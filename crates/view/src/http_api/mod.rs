@@ -19,7 +19,11 @@ mod openapi;
 mod route;
 mod router;
 mod routes;
+#[cfg(feature = "exercise")]
+mod samples;
 
 pub use document::document;
 pub use openapi::openapi;
 pub(crate) use router::router;
+#[cfg(feature = "exercise")]
+pub use samples::{Sample, samples};

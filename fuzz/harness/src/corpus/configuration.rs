@@ -2,6 +2,9 @@
 
 use super::Seed;
 use crate::configuration::SEPARATOR;
+use crate::found_keys::found_keys;
+use evforge_config::Config;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// The configurations that are shipped. A reference that is called as another one is `reference-` that.
@@ -9,8 +12,10 @@ fn shipped() -> Vec<Seed> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../configs");
     let mut seeds: Vec<Seed> = Vec::new();
     for folder in [folder.clone(), folder.join("reference-2018")] {
-        for entry in std::fs::read_dir(folder).expect("the folder of the configurations") {
-            let path = entry.expect("an entry of it").path();
+        let entries = std::fs::read_dir(folder).expect("the folder of the configurations");
+        let mut paths: Vec<_> = entries.map(|entry| entry.expect("an entry of it").path()).collect();
+        paths.sort();
+        for path in paths {
             if path.extension().is_some_and(|ending| ending == "toml") {
                 let stem = path.file_stem().unwrap_or_default().to_string_lossy();
                 let name = format!("shipped-{stem}");
@@ -24,7 +29,7 @@ fn shipped() -> Vec<Seed> {
 }
 
 /// As little as a configuration can say.
-const SMALLEST: &str = r#"name = "n"
+pub const SMALLEST: &str = r#"name = "n"
 [gdgem]
 readout = "vmm3a"
 geometry = { nx = 128, ny = 128 }
@@ -42,9 +47,31 @@ channel_threshold = [{ fec = 2, vmm = 0, channels = [4], adc = 1023 }]";
 const MASKED_ELSEWHERE: &str = "mapping = [{ fec = 2, vmm = 0, plane = \"x\", strip_offset = 0 }]
 mask = [{ fec = 2, vmm = 1, channels = [64], reason = \"\" }]";
 
-/// The shipped configurations, a small one, and small ones that are wrong in one way each.
+/// A shipped configuration of each kind of detector, by the name of its section.
+pub fn detectors() -> Vec<(String, String)> {
+    let mut detectors: BTreeMap<String, String> = BTreeMap::new();
+    for seed in shipped() {
+        let text = String::from_utf8_lossy(&seed.bytes).into_owned();
+        // Files that it names are not there.
+        if let Ok(config) = Config::parse(Path::new("x.toml"), &text, &[]) {
+            detectors.entry(config.section.to_owned()).or_insert(text);
+        }
+    }
+    detectors.into_iter().collect()
+}
+
+/// Configurations with every key that takes a value.
+fn with_every_key() -> Vec<Seed> {
+    let seed = |(section, text): (String, String)| {
+        Seed::new(format!("every-key-{}", section.replace('_', "-")), found_keys(&text).text)
+    };
+    detectors().into_iter().map(seed).collect()
+}
+
+/// The shipped configurations, those with every key, a small one, and small ones that are wrong in one way each.
 pub fn seeds() -> Vec<Seed> {
     let mut seeds = shipped();
+    seeds.extend(with_every_key());
     seeds.push(Seed::new("smallest", SMALLEST));
     for (name, from, to) in [
         ("unknown-key", "vmm = 0", "vnm = 0"),

@@ -1,7 +1,9 @@
 //! Every committed input of every target is replayed, and the encoders' part of the corpus is up to date.
 
 use evforge_fuzz_harness::adc_readout::adc_readout_stream;
+use evforge_fuzz_harness::dictionaries::{self, dictionaries};
 use evforge_fuzz_harness::ess_stream::ess_stream;
+use evforge_fuzz_harness::found_keys::found_keys;
 use evforge_fuzz_harness::gdgem::{gdgem, gdgem_panels};
 use evforge_fuzz_harness::multiblade::multiblade;
 use evforge_fuzz_harness::multigrid::multigrid;
@@ -50,7 +52,8 @@ mod replays_its_corpus {
     replays!(
         srs_vmm mesytec cncs drop train messages numbered caen adc_readout adc_readout_stream ess_header_vmm3a ess_beam_monitor
         ess_stream multiblade isis sonde sonde_stream multigrid gdgem gdgem_panels helper vmm_files capture configuration
-        recognise structure kernel_texts commands
+        recognise structure kernel_texts commands later command_port http kafka_events kafka_aggregate writer_modules templates
+        small_texts
     );
 }
 
@@ -76,6 +79,7 @@ fn every_target_is_replayed_and_every_corpus_has_a_target() {
     let folders: HashSet<_> =
         entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     assert_eq!(names, folders);
+    assert_eq!(programs(), names.iter().cloned().chain(NO_FUZZER.map(str::to_owned)).collect());
     for name in names {
         let program = corpus::folder().join(format!("../fuzz_targets/{name}.rs"));
         assert!(program.is_file(), "the fuzz target {} is missing", program.display());
@@ -97,7 +101,50 @@ fn the_committed_corpus_is_what_the_encoders_make_today() {
     }
 }
 
-/// What the encoders do not make was found by fuzzing and says so by its name.
+/// Programs that are no target of libFuzzer.
+const NO_FUZZER: [&str; 1] = ["hdf5_files"];
+
+/// The names of the programs that `make fuzz` runs.
+fn programs() -> HashSet<String> {
+    let entries = std::fs::read_dir(corpus::folder().join("../fuzz_targets")).expect("the fuzz targets");
+    let stem = |entry: std::io::Result<std::fs::DirEntry>| {
+        let path = entry.expect("a fuzz target").path();
+        path.file_stem().expect("its name").to_string_lossy().into_owned()
+    };
+    entries.map(stem).collect()
+}
+
+#[test]
+fn the_dictionaries_are_what_is_declared_today() {
+    let made = dictionaries();
+    let mut files: HashSet<String> = HashSet::new();
+    for dictionary in &made {
+        let file = dictionaries::folder().join(format!("{}.dict", dictionary.target));
+        let same = std::fs::read_to_string(&file).is_ok_and(|text| text == dictionary.text());
+        let mend = "cargo run -p evforge-fuzz-harness --example write_corpus";
+        assert!(same, "{} is not what is declared today: {mend}", file.display());
+        assert!(TARGETS.iter().any(|target| target.name == dictionary.target), "{}", dictionary.target);
+        files.insert(format!("{}.dict", dictionary.target));
+    }
+    let there = std::fs::read_dir(dictionaries::folder()).expect("the dictionaries");
+    let there: HashSet<String> =
+        there.map(|entry| entry.expect("one of them").file_name().to_string_lossy().into_owned()).collect();
+    assert_eq!(there, files);
+}
+
+/// A name that no section has declared would not be found: `window` is one of all detectors that sort.
+#[test]
+fn keys_of_tables_in_tables_are_found() {
+    let found = found_keys(corpus::configuration::SMALLEST);
+    for key in
+        ["gdgem", "sorting", "window", "convention", "signed-offset", "packets_per_slab", "command_port"]
+    {
+        assert!(found.words.contains(key), "{key} is not among {:?}", found.words);
+    }
+    assert!(found.taken > 40, "only {} keys took a value; refused: {:?}", found.taken, found.refused);
+}
+
+/// What the encoders do not make was found by fuzzing, or is kept, and says so by its name.
 #[test]
 fn no_input_is_left_over_from_older_encoders() {
     for target in TARGETS {
@@ -107,8 +154,12 @@ fn no_input_is_left_over_from_older_encoders() {
         }
         for file in committed(&target) {
             let name = file.file_name().unwrap().to_str().unwrap();
-            let known = seeds.contains(name) || name.starts_with("found-");
-            assert!(known, "{}: nobody makes it and it is not called found-...", file.display());
+            let known = seeds.contains(name) || name.starts_with("found-") || name.starts_with("kept-");
+            assert!(
+                known,
+                "{}: nobody makes it and it is called neither found-... nor kept-...",
+                file.display()
+            );
         }
     }
 }

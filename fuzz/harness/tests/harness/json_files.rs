@@ -117,7 +117,7 @@ fn sound_files_are_sound() {
 /// What a change once made of a sound file: a clustering unit beyond those that a detector has, which was taken as 31 sectors.
 #[test]
 fn a_clustering_unit_that_no_detector_has_is_refused_with_its_place() {
-    let text = include_str!("../../../corpus/vmm_files/efu-nmx-panel-30");
+    let text = include_str!("../../../corpus/vmm_files/kept-efu-nmx-panel-30");
     vmm_files(text.as_bytes());
     let detector = "name = \"nmx\"\ness.type = \"nmx\"\n[ess_gdgem]\ngeometry = { nx = 1280, ny = 1280 }\n\
                     hybrid = [{ ring = 0, fen = 0, hybrid = 0, plane = \"x\", offset = 0 }, \

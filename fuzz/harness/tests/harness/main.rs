@@ -2,4 +2,5 @@
 
 mod arbitrary_bytes;
 mod corpus;
+mod hdf5;
 mod json_files;
