@@ -2,7 +2,7 @@
 //!
 //! | signal | what it does |
 //! |---|---|
-//! | SIGINT, SIGTERM | end the run in good order; a second one ends the process at once |
+//! | SIGINT, SIGTERM | end the run in good order; a second one of them ends the process at once. The first one does not, if the run has been asked to end otherwise: by a command, the page, SIGHUP |
 //! | SIGHUP (the terminal has gone) | the same, unless the program was started with it ignored (`nohup`). It often comes twice: no number of them ends the process at once |
 //! | SIGUSR1, SIGUSR2, SIGALRM and others that would kill, and that mean nothing here | nothing |
 
@@ -32,8 +32,11 @@ pub(crate) fn ignore_others() -> io::Result<()> {
 /// A flag that is set by what ends a run cleanly; see the [module](self).
 pub(crate) fn stop_on_signals() -> Result<Arc<AtomicBool>, CommandError> {
     let stop = Arc::new(AtomicBool::new(false));
+    // Its own: whoever has asked for the end otherwise (a command, the page, SIGHUP) has not asked for haste.
+    let is_second = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {
-        signal_hook::flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(&stop))?;
+        signal_hook::flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(&is_second))?;
+        signal_hook::flag::register(signal, Arc::clone(&is_second))?;
         signal_hook::flag::register(signal, Arc::clone(&stop))?;
     }
     if !is_ignored(SIGHUP) {

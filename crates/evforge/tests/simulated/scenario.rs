@@ -123,8 +123,8 @@ impl Scenario {
             }
             14 => {
                 let signal = *random.one_of(&[1, 10, 12, 13, 14, 15, 2, 28]).unwrap();
-                // A second one ends the process at once, whichever the first was.
-                self.is_hurried |= [15, 2, 1].contains(&signal);
+                // A second one ends the process at once.
+                self.is_hurried |= [15, 2].contains(&signal);
                 format!("at {from} signal {signal}")
             }
             15 => format!("{window} fail {} thread * {once_in}", libc::EAGAIN),
