@@ -4,47 +4,13 @@ use crate::faults::{Call, Fault, hit};
 use crate::plan::Plan;
 use crate::random::Random;
 use crate::trace::Trace;
+use crate::turn::{give, take};
+use crate::wait::{Wait, Woken};
 use crate::world::World;
 use crate::{DEADLOCK, TOO_LONG, real};
 use std::cell::{Cell, RefCell, RefMut};
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
-
-/// What a thread waits for.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Wait {
-    /// Its turn, and nothing else.
-    Turn,
-    /// This time.
-    Until(u64),
-    /// That somebody wakes who waits at this address, or this time.
-    Address(usize, Option<u64>),
-    /// One of these descriptors, or this time. They lie in the memory of the thread, which waits.
-    Descriptors(*mut libc::pollfd, usize, Option<u64>),
-    /// The end of a thread.
-    End(usize),
-    /// Nothing: it has ended.
-    Ended,
-}
-
-impl Wait {
-    fn deadline(&self) -> Option<u64> {
-        match *self {
-            Self::Until(time) => Some(time),
-            Self::Address(_, deadline) | Self::Descriptors(_, _, deadline) => deadline,
-            Self::Turn | Self::End(_) | Self::Ended => None,
-        }
-    }
-}
-
-/// How a wait has ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Woken {
-    /// By what it waited for.
-    Yes,
-    /// Its time is over.
-    InVain,
-}
 
 struct Thread {
     /// 1 while it is this thread's turn to go on. Never freed: the thread may look at it after it has been removed.
@@ -161,24 +127,6 @@ pub(crate) fn wall_now() -> Option<i64> {
     // SAFETY: it lives for ever, and is only shared.
     let state = unsafe { &*host }.state();
     Some(state.now.cast_signed().saturating_add(state.wall))
-}
-
-/// Calls the kernel's futex.
-fn futex(word: &AtomicU32, operation: c_int, value: u32) {
-    let address = std::ptr::from_ref(word) as usize;
-    // SAFETY: the word lives for ever, and there is no time-out.
-    unsafe { real::syscall(libc::SYS_futex, address, operation as usize, value as usize, 0, 0, 0) };
-}
-
-fn give(turn: &AtomicU32) {
-    turn.store(1, Ordering::Release);
-    futex(turn, libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG, 1);
-}
-
-fn take(turn: &AtomicU32) {
-    while turn.swap(0, Ordering::Acquire) == 0 {
-        futex(turn, libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG, 0);
-    }
 }
 
 /// A new thread waits for its first turn. From then on it is one of the host's.

@@ -56,6 +56,10 @@ mod real;
 #[cfg(not(test))]
 mod trace;
 #[cfg(not(test))]
+mod turn;
+#[cfg(not(test))]
+mod wait;
+#[cfg(not(test))]
 mod world;
 
 /// Names the plan; without it nothing is simulated.

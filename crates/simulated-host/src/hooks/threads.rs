@@ -2,8 +2,9 @@
 
 use super::{answer, nanoseconds, random};
 use crate::faults::Call;
-use crate::host::{Wait, Woken, begin_thread, end_thread, enter};
+use crate::host::{begin_thread, end_thread, enter};
 use crate::real;
+use crate::wait::{Wait, Woken};
 use std::ffi::{c_int, c_long, c_void};
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicU32;

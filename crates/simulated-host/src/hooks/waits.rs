@@ -1,8 +1,9 @@
 //! Waiting for time and for descriptors.
 
 use super::{answer, nanoseconds};
-use crate::host::{Host, Wait, Woken, enter};
+use crate::host::{Host, enter};
 use crate::real;
+use crate::wait::{Wait, Woken};
 use std::ffi::{c_int, c_uint};
 
 /// Sleeps until a time since the start.
