@@ -39,7 +39,7 @@ def over_time(samples: list[dict], column: str, scale: float, label: str, path: 
     figure, axes = pyplot.subplots()
     for unit, name in (("service", "service, up all the time"), ("turns", "runs in turn, each a process")):
         minutes, values = series(samples, unit, column, scale)
-        axes.plot(minutes, values, color=COLOURS[unit], linewidth=1.2, marker=".", markersize=2.5, label=name)
+        axes.plot(minutes, values, color=COLOURS[unit], linewidth=1.0, label=name)
     axes.set_xlabel("time [min]")
     axes.set_ylabel(label)
     axes.set_ylim(bottom=0)

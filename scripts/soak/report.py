@@ -60,6 +60,8 @@ def write(folder: Path) -> None:
         ]
     lines.append("\n## Findings\n\n")
     lines += [f"* {finding}\n" for finding in found["findings"]] or ["None.\n"]
+    # What somebody has found out about them, added to soak.json by hand.
+    lines += [f"\n{remark}\n" for remark in found.get("remarks", [])]
     for name, text in (("memory", "Resident memory"), ("descriptors", "Descriptors"), ("threads", "Threads"),
                        ("latency", "From the arrival of a packet to its event, and into the NeXus output, for each run")):
         lines.append(f"\n## {text}\n\n![{text} over time]({name}.svg)\n")
