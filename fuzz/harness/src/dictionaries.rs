@@ -2,7 +2,6 @@
 //! declared, or from the corpora, so that they follow it.
 
 use crate::corpus;
-use crate::found_keys::found_keys;
 use evforge_control::commands::COMMANDS;
 use evforge_filewriter::structure::ModuleKind;
 use evforge_view::http_api::samples;
@@ -63,8 +62,8 @@ pub fn dictionaries() -> Vec<Dictionary> {
 
 /// Keys of configurations, names of values, and units.
 fn configuration() -> BTreeSet<String> {
-    let mut words: BTreeSet<String> =
-        corpus::configuration::detectors().iter().flat_map(|(_, text)| found_keys(text).words).collect();
+    let found = corpus::configuration::found().iter();
+    let mut words: BTreeSet<String> = found.flat_map(|(_, found)| found.words.iter().cloned()).collect();
     let signs = [
         "ns\"", "us\"", "ms\"", "MiB\"", "Hz\"", "kHz\"", " = ", " = [", " = { ", "\"\n", "[[", "]]\n",
         "true", "\0",

@@ -18,6 +18,8 @@ pub mod choice {
     pub const MULTI_GRID: u8 = 2;
     /// A Gd-GEM of one panel.
     pub const GD_GEM: u8 = 3;
+    /// One worker forms the events both times: what several share takes longer to make than a stream to form.
+    pub const ONE_WORKER: u8 = 1 << 2;
     /// A window of 1 us, forward jumps of 2 us, restarts of 10 us.
     pub const NARROW: u8 = 1 << 4;
     /// All rules are relaxed.
@@ -86,14 +88,15 @@ spans = { max_x = 5, min_x = 1, max_y = 5, min_y = 1, max_time = "500ns" }
 ];
 
 /// Forms events of the packets in `bytes`: one byte for the settings (see [`choice`]), then a stream. Once one worker does it, and once
-/// two share the modules.
+/// two share the modules, unless the settings say otherwise.
 ///
 /// # Panics
 /// As [`form_stream`].
 pub fn ess_stream(bytes: &[u8]) {
     let is_second = Cell::new(false);
     form_stream(bytes, choice::PUBLISH, choice::WATCHED, |choice| {
-        let workers = is_second.replace(true).then(|| Arc::new(InTurn(2)) as Arc<dyn Workers>);
+        let are_two = is_second.replace(true) && choice & choice::ONE_WORKER == 0;
+        let workers = are_two.then(|| Arc::new(InTurn(2)) as Arc<dyn Workers>);
         CONFIGS.with_borrow_mut(|configs| {
             let config = configs.entry(choice).or_insert_with(|| config(choice));
             config.build_detector_formed_by(None, workers).expect("the settings of the exercise are sound")
@@ -107,7 +110,7 @@ thread_local! {
 }
 
 fn config(choice: u8) -> Config {
-    let (detector_type, section) = DETECTORS[usize::from(choice & 0xF) % DETECTORS.len()];
+    let (detector_type, section) = DETECTORS[usize::from(choice) % DETECTORS.len()];
     let has = |bit: u8| choice & bit != 0;
     let sorting = if has(choice::NARROW) {
         "window = '1us', forward_jump = '2us', restart = '10us', source_lag = '5us'"

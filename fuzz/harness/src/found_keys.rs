@@ -56,9 +56,7 @@ pub struct FoundKeys {
 pub fn found_keys(text: &str) -> FoundKeys {
     let mut found = FoundKeys::default();
     let mut asked = Asked { text: text.to_owned(), overrides: Vec::new() };
-    if let Some(problem) = asked.problem("") {
-        panic!("a configuration that cannot be read: {problem}");
-    }
+    assert_eq!(asked.problem(""), None, "a configuration that cannot be read");
     asked.table("", 0, &mut found);
     let config = Config::parse(Path::new("x.toml"), text, &asked.overrides)
         .expect("what was taken one by one is taken");

@@ -132,8 +132,17 @@ fn plan(path: &Path) -> FilePlan {
     FilePlan {
         path: path.to_owned(),
         base: Base::Nothing,
-        structure: parse(crate::writer_modules::STRUCTURES[0]).expect("a structure"),
+        structure: parse(&in_groups(crate::writer_modules::STRUCTURES[0])).expect("a structure"),
         times: RunTimes { start_ms: 0, stop_ms: None },
         storage: Storage { threads: 0, waits_for_disk: false, ..Storage::default() },
     }
+}
+
+/// A structure with each of its modules in a group of its own.
+fn in_groups(structure: &str) -> String {
+    let structure: serde_json::Value = serde_json::from_str(structure).expect("JSON");
+    let modules = structure["children"].as_array().cloned().unwrap_or_default();
+    let group = |(number, module): (usize, serde_json::Value)| serde_json::json!({"type": "group", "name": format!("g{number}"), "children": [module]});
+    let groups: Vec<_> = modules.into_iter().enumerate().map(group).collect();
+    serde_json::json!({ "children": groups }).to_string()
 }

@@ -18,7 +18,7 @@ use std::str::FromStr;
 pub fn small_texts(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     again::<Brokers>(&text);
-    again::<Place>(&text);
+    said::<Place>(&text);
     said::<DropLayout>(&text);
     said::<FaultRates>(&text);
     again::<Fault>(&text);

@@ -95,6 +95,8 @@ pub fn writer_modules(bytes: &[u8]) {
         }
     }
     for (spec, module) in &mut modules {
+        // As a commit does.
+        module.before_commit(&mut columns);
         let mut state = Vec::new();
         module.save(&mut state);
         let state = serde_json::from_slice(&state).expect("what a module keeps is JSON");

@@ -73,8 +73,8 @@ impl Movable {
     /// Width of the times that [`Movable::visit_times`] shows, in bits: beyond that they begin anew.
     pub fn time_bits(self) -> u32 {
         match self {
-            // 32 bits of seconds.
-            Self::Ess => 58,
+            // 32 bits of seconds, each of 88 052 500 ticks.
+            Self::Ess => 59,
             // Nanoseconds since 1970, until 2255.
             Self::Isis => 64,
             Self::SrsVmm3 => crate::srs_vmm::MARKER_BITS,

@@ -2,10 +2,11 @@
 
 use super::Seed;
 use crate::configuration::SEPARATOR;
-use crate::found_keys::found_keys;
+use crate::found_keys::{FoundKeys, found_keys};
 use evforge_config::Config;
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::OnceLock;
 
 /// The configurations that are shipped. A reference that is called as another one is `reference-` that.
 fn shipped() -> Vec<Seed> {
@@ -48,7 +49,7 @@ const MASKED_ELSEWHERE: &str = "mapping = [{ fec = 2, vmm = 0, plane = \"x\", st
 mask = [{ fec = 2, vmm = 1, channels = [64], reason = \"\" }]";
 
 /// A shipped configuration of each kind of detector, by the name of its section.
-pub fn detectors() -> Vec<(String, String)> {
+fn detectors() -> Vec<(String, String)> {
     let mut detectors: BTreeMap<String, String> = BTreeMap::new();
     for seed in shipped() {
         let text = String::from_utf8_lossy(&seed.bytes).into_owned();
@@ -60,12 +61,19 @@ pub fn detectors() -> Vec<(String, String)> {
     detectors.into_iter().collect()
 }
 
+/// What is found from each of them on, which takes some seconds.
+pub fn found() -> &'static [(String, FoundKeys)] {
+    static FOUND: OnceLock<Vec<(String, FoundKeys)>> = OnceLock::new();
+    FOUND
+        .get_or_init(|| detectors().into_iter().map(|(section, text)| (section, found_keys(&text))).collect())
+}
+
 /// Configurations with every key that takes a value.
 fn with_every_key() -> Vec<Seed> {
-    let seed = |(section, text): (String, String)| {
-        Seed::new(format!("every-key-{}", section.replace('_', "-")), found_keys(&text).text)
+    let seed = |(section, found): &(String, FoundKeys)| {
+        Seed::new(format!("every-key-{}", section.replace('_', "-")), found.text.as_str())
     };
-    detectors().into_iter().map(seed).collect()
+    found().iter().map(seed).collect()
 }
 
 /// The shipped configurations, those with every key, a small one, and small ones that are wrong in one way each.

@@ -110,7 +110,7 @@ fn nexus(path: &Path, ends: bool) -> Result<Vec<u8>, Box<dyn Error>> {
         let mut batch = EventBatch::new(50);
         for event in 0..50_u64 {
             let time_ns = (50 * part + event) * 7_000_000;
-            assert!(batch.push(Event { time_ns, pixel_id: 1 + (event % 48) as u32 }));
+            assert!(batch.push(Event { time_ns, pixel_id: 1 + (event % 48) as u32 }), "a batch without room");
         }
         let mut batches = Vec::new();
         stage.hand_on(&batch, None, &mut |batch| batches.push(batch));
