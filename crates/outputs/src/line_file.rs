@@ -383,6 +383,17 @@ mod tests {
         }
     }
 
+    #[test]
+    fn what_is_kept_on_a_full_disk_ends_with_a_whole_line() {
+        let disk = SmallDisk::default();
+        disk.0.lock().expect("no panic").1 = 10;
+        let mut file = LineFile::into_target(Box::new(disk.clone()));
+        file.waiting().extend(b"first\nsecond\n");
+        assert!(file.flush().is_err());
+        assert_eq!(file.keep_partial().unwrap().lines, 1);
+        assert_eq!(disk.0.lock().expect("no panic").0, b"first\n");
+    }
+
     proptest! {
         /// Whenever there is how much room: what is in the file are the first lines, whole, and counted; and all of them
         /// once there is room for all.

@@ -156,6 +156,18 @@ fn o7_after_a_final_failure_nothing_but_abandon_is_called_and_the_others_go_on()
 }
 
 #[test]
+fn the_others_are_finished_when_one_output_has_failed() {
+    let (failing, working) = (Scripted::default(), Scripted::default());
+    failing.script().take = vec![Answer::Final].into();
+    let mut set = start(&[(&failing, QueueSettings::COMPLETE), (&working, QueueSettings::COMPLETE)], true);
+    batches(0..100, 2).into_iter().for_each(|batch| set.offer(batch, never()));
+    until("the failure", || set.states()[0].failure.is_some());
+    let outcomes = end(set);
+    assert_eq!(working.script().calls.last(), Some(&"finish"));
+    assert!(outcomes[1].state.is_whole() && !outcomes[0].state.is_whole());
+}
+
+#[test]
 fn a_panic_is_the_failure_of_one_output() {
     let (failing, working) = (Scripted::default(), Scripted::default());
     failing.script().take = [Answer::Panic].into();

@@ -189,10 +189,36 @@ impl AsyncWrite for Connection {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::LiveView;
+    use evforge_core::geometry::LogicalGeometry;
+    use evforge_core::pulse::PulseTrain;
 
     #[test]
     fn the_answer_to_one_too_many_is_as_long_as_it_says() {
         let (head, body) = TOO_MANY.split_once("\r\n\r\n").unwrap();
         assert!(head.ends_with(&format!("content-length: {}", body.len())), "{}", body.len());
+    }
+
+    #[test]
+    fn the_last_descriptors_are_not_for_connections() {
+        let geometry = LogicalGeometry::flat(4, 4).unwrap();
+        let view = LiveView::start(ViewOptions {
+            address: "127.0.0.1:0".parse().unwrap(),
+            ..ViewOptions::new("Test", geometry, PulseTrain::ess())
+        })
+        .unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+            for (reserved_from, has_place) in [(None, true), (Some(u64::MAX), true), (Some(0), false)] {
+                let places = Places::new(view.shared());
+                let places = Arc::new(Places { reserved_from, ..Arc::into_inner(places).unwrap() });
+                let client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+                let from = client.local_addr().unwrap().ip();
+                let (stream, _) = listener.accept().await.unwrap();
+                assert_eq!(places.seat(stream, from).is_some(), has_place, "{reserved_from:?}");
+            }
+        });
+        assert_eq!(view.shared().clients.connections_refused.load(Relaxed), 1);
     }
 }

@@ -199,6 +199,18 @@ fn the_number_for_which_a_damaged_one_stood_may_turn_up_after_all() {
 }
 
 #[test]
+fn what_is_missing_around_a_damaged_number_was_lost_since_the_last_one_that_counts() {
+    const SECOND: u64 = 1_000_000_000;
+    let mut tracker = SequenceTracker::new(32);
+    tracker.observe_at(0, 100 * SECOND);
+    tracker.observe_at(1 << 18, 102 * SECOND);
+    tracker.observe_at(402, 104 * SECOND);
+    assert_eq!((tracker.counts().unconfirmed, tracker.counts().lost), (1, 400));
+    let lost: Vec<i32> = tracker.live_time().bins().iter().map(|bin| bin.lost).collect();
+    assert_eq!(lost, [100, 100, 100, 100, 0]);
+}
+
+#[test]
 fn a_damaged_number_changes_no_live_fraction_and_an_outage_is_shared_out_over_its_time() {
     const SECOND: u64 = 1_000_000_000;
     let mut numbers = stream(0, 10);

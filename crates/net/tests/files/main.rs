@@ -3,6 +3,7 @@
 mod capture;
 mod capture_formats;
 mod finish_recording;
+mod pipe;
 mod record;
 #[path = "../shared/mod.rs"]
 mod shared;

@@ -1,5 +1,6 @@
 //! Recordings: what they lose on a slow or full disk is what they say, and nothing else.
 
+mod descriptors;
 mod disk;
 mod full_disk;
 
