@@ -11,6 +11,7 @@ import hashlib
 import json
 import pathlib
 import sys
+import textwrap
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # Runs that every parser of single packets and messages is to have had.
@@ -63,7 +64,7 @@ def document(totals):
     reached = [name for name in PARSERS if totals["targets"].get(name, {}).get("runs", 0) >= WANTED]
     missing = [name for name in PARSERS if name not in reached]
     runs = sum(total["runs"] for total in totals["targets"].values())
-    name = lambda names: ", ".join(f"`{name}`" for name in names) or "none"
+    name = lambda names: textwrap.fill(", ".join(f"`{name}`" for name in names) or "none", 120, subsequent_indent="  ")
     return "\n".join([
         "# What was fuzzed",
         "",
