@@ -11,9 +11,6 @@ use evforge_core::sync::{AtomicBool, Condvar, Mutex, MutexGuard, Ordering};
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
-#[cfg(all(test, loom))]
-mod models;
-
 /// How long who starts or stops a run waits for it: outputs may have much to write.
 const PATIENCE: Duration = Duration::from_secs(120);
 
