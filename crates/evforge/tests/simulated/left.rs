@@ -40,20 +40,8 @@ impl Left {
                     Err(_) => left.damaged.push(format!("{name} has other than whole blocks")),
                 }
             } else if name.starts_with("run") && name.ends_with(".nxs") {
-                // Another run of these tests that is being started has our descriptors, and their locks, for a moment.
-                let mut tries = (0..100).map(|_| {
-                    let read = Self::default().with_nexus(&path);
-                    if read.is_err() {
-                        std::thread::sleep(std::time::Duration::from_millis(20));
-                    }
-                    read
-                });
-                let is_busy = |read: &Result<Self, String>| {
-                    read.as_ref().is_err_and(|error| error.contains("in use") || error.contains("lock file"))
-                };
-                match tries.find(|read| !is_busy(read)).unwrap_or_else(|| Err("it stays locked".into())) {
-                    Ok(read) => left.nexus.extend(read.nexus),
-                    Err(error) => left.damaged.push(format!("{name} of {bytes} bytes: {error}")),
+                if let Err(error) = left.read_nexus(&path) {
+                    left.damaged.push(format!("{name} of {bytes} bytes: {error}"));
                 }
             } else if name == "image.png" {
                 left.image = true;
@@ -74,10 +62,6 @@ impl Left {
                 _ => self.damaged.push(format!("{}: {line:?}", path.display())),
             }
         }
-    }
-
-    fn with_nexus(mut self, path: &Path) -> Result<Self, String> {
-        self.read_nexus(path).map(|()| self)
     }
 
     fn read_nexus(&mut self, path: &Path) -> Result<(), String> {

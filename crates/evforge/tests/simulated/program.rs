@@ -5,6 +5,7 @@ use crate::scenario::Scenario;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 /// What a run has come to.
@@ -26,6 +27,9 @@ pub(crate) struct Host {
     program: PathBuf,
     library: PathBuf,
 }
+
+/// A program that is being started has our descriptors for a moment, and the locks of files that are read here.
+static STARTING: Mutex<()> = Mutex::new(());
 
 /// No run takes longer, unless it hangs outside of what is simulated.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -83,7 +87,10 @@ impl Host {
             .stderr(std::fs::File::create(of("stderr")).unwrap());
         // SAFETY: only system calls between fork and exec.
         unsafe { command.pre_exec(own_network) };
-        let mut child = command.spawn().unwrap();
+        let mut child = {
+            let _alone = STARTING.lock().unwrap();
+            command.spawn().unwrap()
+        };
         let end = Instant::now() + PATIENCE;
         let status = loop {
             if let Some(status) = child.try_wait().unwrap() {
@@ -102,7 +109,10 @@ impl Host {
         let report = std::fs::read(files.join("report.json")).ok();
         // The number of the process is in names of files, and another one each time.
         let process = format!("-{}-", child.id());
-        let mut left = Left::in_folder(&files);
+        let mut left = {
+            let _alone = STARTING.lock().unwrap();
+            Left::in_folder(&files)
+        };
         left.names.iter_mut().for_each(|name| *name = name.replace(&process, "-process-"));
         if std::env::var_os("EVFORGE_SEED").is_some() {
             println!("{}", self.folder.path().display());
