@@ -77,7 +77,7 @@ impl Detector for Bytes {
     }
 
     fn sources(&self, sources: &mut [Source]) -> usize {
-        sources[0] = Source { received: self.packets, ..Source::numbered("all") };
+        sources[0] = Source { sent: self.packets, received: self.packets, ..Source::numbered("all") };
         1
     }
 }
@@ -123,8 +123,8 @@ fn events_come_whole_through_columns_that_are_too_small() {
         events.clear();
     }
     found.extend(events.pixel_ids().iter().map(|id| *id - 1));
-    assert_eq!(found, [1, 2, 3, 4, 5, 6, 7, 8]);
     assert_eq!(detector.failure(), None);
+    assert_eq!(found, [1, 2, 3, 4, 5, 6, 7, 8]);
     assert_eq!(detector.ledger().counters.value("packets_used"), Some(4));
 }
 
