@@ -1,5 +1,5 @@
 //! Damaged HDF5 files, read by everything that reads or mends such files. HDF5 can crash on them, so this is not done in the process of
-//! a fuzzer: a child process reads, and whoever has damaged the file watches it ([`child`], [`Watched`]).
+//! a fuzzer: a child process reads, and whoever has damaged the file watches it (`child`, [`Watched`]).
 
 mod campaign;
 mod child;

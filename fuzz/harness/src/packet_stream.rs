@@ -12,7 +12,7 @@ const MOST_PACKETS: usize = 96;
 
 /// The laws are looked at after each of the first packets, and then now and then: what is unaccounted for once stays so.
 fn is_looked_at(number: usize) -> bool {
-    number < 12 || number % 8 == 0
+    number < 12 || number.is_multiple_of(8)
 }
 
 /// More memory than the small detectors of these exercises can need.
@@ -82,7 +82,7 @@ pub(crate) fn pieces(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
 }
 
 /// Pieces and how long they say that they are.
-fn cut<'a>(mut bytes: &'a [u8]) -> impl Iterator<Item = (&'a [u8], usize)> {
+fn cut(mut bytes: &[u8]) -> impl Iterator<Item = (&[u8], usize)> {
     std::iter::from_fn(move || {
         let (length, rest) = bytes.split_first_chunk::<2>()?;
         let announced = usize::from(u16::from_le_bytes(*length));

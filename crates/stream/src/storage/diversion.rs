@@ -16,7 +16,7 @@ use std::ptr;
 use hdf5_metno::File;
 use hdf5_metno_sys::h5f::H5Fget_vfd_handle;
 use hdf5_metno_sys::h5p::H5P_DEFAULT;
-use rustix::fs::{MemfdFlags, memfd_create};
+use rustix::fs::{FlockOperation, MemfdFlags, flock, memfd_create};
 use rustix::io::{DupFlags, dup3};
 
 /// Makes everything that HDF5 writes to `file` from now on go to memory, and into nothing when it is closed.
@@ -51,6 +51,8 @@ fn exchange(file: &File, other: BorrowedFd<'_>) -> io::Result<()> {
         // SAFETY: HDF5 owns the descriptor and goes on owning it: it is open, and never closed here. That another file is
         // behind it is what is wanted.
         let mut descriptor = ManuallyDrop::new(unsafe { OwnedFd::from_raw_fd(descriptor) });
+        // A process that was started meanwhile has the descriptor as well, and would keep HDF5's lock. Some file systems have none.
+        let _ = flock(&*descriptor, FlockOperation::Unlock);
         Ok(dup3(other, &mut descriptor, DupFlags::CLOEXEC)?)
     })
 }
