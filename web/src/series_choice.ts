@@ -73,8 +73,9 @@ export class SeriesChoice {
   }
 
   private async search(): Promise<void> {
-    const words = this.field.value.toLowerCase().split(/\s+/).filter((word) => word !== "");
     const all = await this.offer();
+    // Read last: whichever answer comes last, what is typed by then counts.
+    const words = this.field.value.toLowerCase().split(/\s+/).filter((word) => word !== "");
     const fits = ({ title, id, help }: SeriesInfo) => {
       const text = `${title} ${id} ${help}`.toLowerCase();
       return words.every((word) => text.includes(word));

@@ -12,7 +12,7 @@ impl Tally {
     pub(crate) fn of(trace: &str) -> Self {
         let mut tally = Self::default();
         for line in trace.lines() {
-            let mut words = line.splitn(3, ' ').skip(2).next().unwrap_or_default().split(' ');
+            let mut words = line.splitn(3, ' ').nth(2).unwrap_or_default().split(' ');
             let kind = match (words.next(), words.next(), words.next()) {
                 (Some("fault"), Some(_), Some(call)) => {
                     let last = line.rsplit(": ").next().unwrap_or_default();
