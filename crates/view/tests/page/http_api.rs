@@ -434,7 +434,7 @@ fn what_every_path_may_answer_is_answered() {
     let paths = http_api::openapi()["paths"].as_object().unwrap().clone();
     let mut others = 0;
     for (path, operations) in &paths {
-        let target = path.replace('{', "").replace('}', "");
+        let target = path.replace(['{', '}'], "");
         let known: BTreeSet<String> =
             operations.as_object().unwrap().keys().map(|method| method.to_uppercase()).collect();
         for method in ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "BREW"] {
