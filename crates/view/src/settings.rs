@@ -31,7 +31,7 @@ pub struct ViewSettings {
     /// Names by which browsers may call this server, besides its addresses, its own host name and `localhost`.
     #[serde(default)]
     pub host_names: Vec<String>,
-    /// Origins of pages that may use it besides its own: "https://view.example.org", where a web server passes it on as that.
+    /// Origins of pages that may use it besides its own: `https://view.example.org`, where a web server passes it on as that.
     #[serde(default)]
     pub origins: Vec<String>,
     /// How many browsers may watch at once, 1 to 1000. Default: 32.
