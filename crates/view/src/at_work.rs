@@ -2,9 +2,9 @@
 
 use tokio::sync::{Semaphore, oneshot};
 
-/// Pieces of work at a time; others wait.
-const AT_ONCE: usize = 16;
-static PLACES: Semaphore = Semaphore::const_new(AT_ONCE);
+/// Threads at a time, for requests that a run answers, readings of the host, looks of scripts; other work waits.
+pub(crate) const MOST_THREADS: usize = 16;
+static PLACES: Semaphore = Semaphore::const_new(MOST_THREADS);
 
 /// The work was not done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -45,7 +45,7 @@ mod tests {
         assert_eq!(at_work(|| 7).await, Ok(7));
         assert_eq!(at_work(|| assert!(std::hint::black_box(false))).await, Err(NotDone::Panicked));
         // More than there are places, one after the other.
-        for number in 0..2 * AT_ONCE {
+        for number in 0..2 * MOST_THREADS {
             assert_eq!(at_work(move || number).await, Ok(number));
         }
     }

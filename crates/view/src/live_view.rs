@@ -16,9 +16,6 @@ use std::thread::JoinHandle;
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 
-/// Threads for what waits: requests that a run answers, readings of the host, looks of scripts.
-pub(crate) const BLOCKING_THREADS: usize = 32;
-
 /// A running live view. It is shut down when dropped.
 ///
 /// ```
@@ -77,11 +74,8 @@ impl LiveView {
         let address = listener.local_addr().map_err(cannot_listen)?;
         let shared = Arc::new(Shared::new(options, Arc::default())?);
         let (shown, showing) = ShownRun::begin(Arc::clone(&shared), http_api::openapi().to_string().into());
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .max_blocking_threads(BLOCKING_THREADS)
-            .build()
-            .map_err(cannot_start)?;
+        let runtime =
+            tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(cannot_start)?;
         let listener = {
             let _inside = runtime.enter();
             tokio::net::TcpListener::from_std(listener).map_err(cannot_start)?

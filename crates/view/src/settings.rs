@@ -1,6 +1,7 @@
 //! `[outputs.view]`: a live view as an output of a run.
 
-use crate::live_view::{BLOCKING_THREADS, LiveView};
+use crate::at_work::MOST_THREADS;
+use crate::live_view::LiveView;
 use crate::memory;
 use crate::options::{
     EVENT_MEMORY, MOST_CLIENTS, MOST_CLIENTS_OF_ONE_ADDRESS, MOST_CONNECTIONS,
@@ -119,7 +120,7 @@ impl OutputPlan for ViewSettings {
 
     fn threads(&self) -> usize {
         // Its output, the server, the looks, and what waits.
-        3 + BLOCKING_THREADS
+        3 + MOST_THREADS
     }
 
     fn open(self: Box<Self>, context: &OutputContext) -> Result<Box<dyn Output>, Box<dyn Error>> {

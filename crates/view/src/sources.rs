@@ -1,7 +1,9 @@
-//! How many things of a limited number each address has: connections, browsers that watch.
+//! How many things of a limited number each address has: connections, browsers that watch. Of IPv6, all addresses of one network belong
+//! to one.
 
+use evforge_control::allowance::network;
 use std::collections::HashMap;
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
 
 /// Who has how many. It has no more entries than things are taken.
 #[derive(Debug, Default)]
@@ -28,7 +30,7 @@ impl Sources {
         if self.all >= most {
             return Err(NoneLeft::AtAll);
         }
-        let source = source(from);
+        let source = network(from);
         let of_one = self.taken.get(&source).copied().unwrap_or(0);
         if of_one >= most_of_one {
             return Err(NoneLeft::ForThisAddress);
@@ -40,7 +42,7 @@ impl Sources {
 
     /// Gives one back that `from` has taken.
     pub(crate) fn give_back(&mut self, from: IpAddr) {
-        let source = source(from);
+        let source = network(from);
         let Some(count) = self.taken.get_mut(&source) else { return };
         *count -= 1;
         if *count == 0 {
@@ -55,17 +57,6 @@ impl Sources {
     }
 }
 
-/// Whose share something takes: of IPv6, all addresses of one network (64 bits) belong to one.
-fn source(address: IpAddr) -> IpAddr {
-    match address.to_canonical() {
-        IpAddr::V6(address) => {
-            let [a, b, c, d, ..] = address.segments();
-            Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0).into()
-        }
-        address => address,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -76,7 +67,7 @@ mod tests {
 
     #[test]
     fn a_network_of_ipv6_and_an_address_of_ipv4_are_one_source() {
-        let source = |address| super::source(of(address));
+        let source = |address| network(of(address));
         assert_eq!(source("2001:db8:1:2::1"), source("2001:db8:1:2:3::9"));
         assert_ne!(source("2001:db8:1:2::1"), source("2001:db8:1:3::1"));
         assert_eq!(source("::ffff:192.0.2.7"), of("192.0.2.7"));
