@@ -2,19 +2,6 @@
 
 use evforge_wire::later::{Movable, Step};
 
-/// All formats that can be moved.
-const ALL: [Movable; 9] = [
-    Movable::Ess,
-    Movable::SrsVmm2,
-    Movable::SrsVmm3,
-    Movable::Mesytec,
-    Movable::CaenRecords,
-    Movable::JadaqOfJune2018,
-    Movable::Jadaq1_3,
-    Movable::Sonde,
-    Movable::Isis,
-];
-
 /// Moves a packet as every format, behind 8 bytes with the ticks (40 bits) and the number of packets (24 bits) to move it by.
 ///
 /// # Panics
@@ -23,7 +10,7 @@ pub fn later(bytes: &[u8]) {
     let Some((by, packet)) = bytes.split_first_chunk::<8>() else { return };
     let by = u64::from_le_bytes(*by);
     let step = Step { ticks: by >> 24, nanoseconds: by >> 20, count: by & 0xFF_FFFF };
-    for movable in ALL {
+    for movable in Movable::ALL {
         let (before, times) = (seen(movable, packet), movable.time_bits());
         assert!(before.0 + before.1 <= 2 * packet.len(), "{movable:?}: {before:?} of {} bytes", packet.len());
         let mut moved = packet.to_vec();

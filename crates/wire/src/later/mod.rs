@@ -54,6 +54,19 @@ pub enum Movable {
 }
 
 impl Movable {
+    /// All of them.
+    pub const ALL: [Self; 9] = [
+        Self::Ess,
+        Self::SrsVmm2,
+        Self::SrsVmm3,
+        Self::Mesytec,
+        Self::CaenRecords,
+        Self::JadaqOfJune2018,
+        Self::Jadaq1_3,
+        Self::Sonde,
+        Self::Isis,
+    ];
+
     /// The movable format, if this is one.
     pub fn of(format: Format) -> Option<Self> {
         Some(match format {

@@ -8,18 +8,6 @@ use crate::recognise::recognise;
 use crate::srs_vmm::{MARKER_BITS, Vmm3Packet, Vmm3Variant, Word};
 use proptest::prelude::*;
 
-const ALL: [Movable; 9] = [
-    Movable::Ess,
-    Movable::SrsVmm2,
-    Movable::SrsVmm3,
-    Movable::Mesytec,
-    Movable::CaenRecords,
-    Movable::JadaqOfJune2018,
-    Movable::Jadaq1_3,
-    Movable::Sonde,
-    Movable::Isis,
-];
-
 fn moved_by(movable: Movable, bytes: &[u8], step: Step) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
     movable.move_on(&mut bytes, step);
@@ -158,7 +146,7 @@ proptest! {
         ticks in 0..1_u64 << 40,
         count in 0..1_u64 << 34,
     ) {
-        for movable in ALL {
+        for movable in Movable::ALL {
             let step = Step { ticks, nanoseconds: 0, count };
             let twice = moved_by(movable, &moved_by(movable, &bytes, step), step);
             let at_once = moved_by(movable, &bytes, Step { ticks: 2 * ticks, nanoseconds: 0, count: 2 * count });
