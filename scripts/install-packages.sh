@@ -15,10 +15,20 @@ is_there() {
     esac
 }
 
-missing=()
-for package in "$@"; do
-    is_there "$package" || missing+=("$package")
-done
+find_missing() {
+    missing=()
+    local package
+    for package in "$@"; do
+        is_there "$package" || missing+=("$package")
+    done
+}
+
+find_missing "$@"
+[ ${#missing[@]} -gt 0 ] || exit 0
+# One at a time (make --jobs): apt-get fails when another one is at work. What the other one was installing may be all.
+exec 9<"$0"
+flock 9
+find_missing "$@"
 [ ${#missing[@]} -gt 0 ] || exit 0
 
 echo "missing $purpose: ${missing[*]}"

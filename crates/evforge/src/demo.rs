@@ -76,7 +76,9 @@ pub(crate) fn demo(arguments: &DemoArguments, registry: &Registry) -> Result<Exi
     targets.apply(&mut config);
     arguments.identity.apply(&mut config)?;
     let ports = ControlPorts::open(&config, Vec::new())?;
-    let mut outputs = OutputPlans::read(&targets, &config, registry)?.open(&config, Some(ports.access()))?;
+    let stop = stop_on_signals()?;
+    let plans = OutputPlans::read(&targets, &config, registry)?;
+    let mut outputs = plans.open(&config, Some(ports.access()), &stop)?;
     let mask = serde_json::to_vec(&mask_json(&electronics.simulation))?;
     write_file("the mask", &folder.join("demo-mask.json"), &mask)?;
     if let Some(page) = outputs.page(&std::io::stdout()) {
@@ -88,7 +90,6 @@ pub(crate) fn demo(arguments: &DemoArguments, registry: &Registry) -> Result<Exi
             folder.join("demo.nxs").display()
         ))?;
     }
-    let stop = stop_on_signals()?;
     // Who ends the run ends the electronics.
     let (control, _service) = ports.serve(&config, &outputs, &stop)?;
     let (report, sent) = electronics.send_to_a_run(&config, control, &mut outputs, &stop)?;

@@ -147,12 +147,12 @@ pub(crate) fn run(arguments: &RunArguments, registry: &Registry) -> Result<ExitS
     let report = if let Some(topic) = topic {
         // Before the outputs: what is wrong with the topic leaves no files.
         let packets = topic.open(&stop)?;
-        let mut outputs = plans.open(&config, Some(ports.access()))?;
+        let mut outputs = plans.open(&config, Some(ports.access()), &stop)?;
         let report = run_packets(arguments, &config, Box::new(packets), &mut outputs, ports, &stop)?;
         outputs.finish(&report, &mut ending);
         report
     } else if let Some(input) = &input {
-        let mut outputs = plans.open(&config, Some(ports.access()))?;
+        let mut outputs = plans.open(&config, Some(ports.access()), &stop)?;
         let packets = open_until(input, arguments.port, &config, &stop)?;
         let mut report = run_packets(arguments, &config, packets, &mut outputs, ports, &stop)?;
         if let Some(port) = arguments.port.filter(|_| LedgerTotals::of(&report.state.ledger).packets == 0) {
@@ -171,7 +171,7 @@ pub(crate) fn run(arguments: &RunArguments, registry: &Registry) -> Result<ExitS
         tell_what_matters(&config);
         let receivers = open_receivers(&config, arguments.record.is_some())?;
         let plans = plans.advised(advice(&config));
-        let mut outputs = plans.open(&config, Some(ports.access()))?;
+        let mut outputs = plans.open(&config, Some(ports.access()), &stop)?;
         let limits = &arguments.record_limits;
         let record = arguments.record.as_deref().map(|file| limits.open(file, arguments.outputs.overwrite));
         let (control, _service) = ports.serve(&config, &outputs, &stop)?;

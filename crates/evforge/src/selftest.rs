@@ -58,7 +58,7 @@ pub(crate) fn selftest(
         OutputArguments { nexus: Some(folder.path().join("selftest.nxs")), ..OutputArguments::default() };
     targets.apply(&mut config);
     let stop = stop_on_signals()?;
-    let mut outputs = OutputPlans::read(&targets, &config, registry)?.open(&config, None)?;
+    let mut outputs = OutputPlans::read(&targets, &config, registry)?.open(&config, None, &stop)?;
     let (report, sent) = electronics.send_to_a_run(&config, RunControl::default(), &mut outputs, &stop)?;
     let mut ending = Ending::default();
     outputs.finish(&report, &mut ending);

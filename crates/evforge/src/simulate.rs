@@ -241,7 +241,7 @@ fn form(
     plans.name(NamedFiles::default()).check(arguments.outputs.overwrite)?;
     let is_taken = plans.takes_standard_output();
     let ports = ControlPorts::open(&config, Vec::new())?;
-    let mut outputs = plans.open(&config, Some(ports.access()))?;
+    let mut outputs = plans.open(&config, Some(ports.access()), stop)?;
     let (control, _service) = ports.serve(&config, &outputs, stop)?;
     let run = CaptureRun {
         monitor: outputs.monitor.clone(),

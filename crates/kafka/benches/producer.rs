@@ -199,6 +199,7 @@ fn evforge(address: &str, topic: &str, batches: &[Arc<PulsedBatch>]) -> Result<M
         control: None,
         kept: None,
         packets: None,
+        asked_to_end: Arc::default(),
         notes: Notes::default(),
     };
     let mut output = Box::new(settings).open(&context)?;

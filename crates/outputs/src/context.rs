@@ -15,6 +15,7 @@ use evforge_core::time::Clock;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// What an output needs of a run to show its monitor data and to switch them.
 ///
@@ -97,6 +98,8 @@ pub struct OutputContext {
     pub kept: Option<Kept>,
     /// Raw packets, for an output that asks for them when it is made; none where nothing is going to run.
     pub packets: Option<PacketTap>,
+    /// Set when the run is to end: an output that waits for somebody while it is made gives up then.
+    pub asked_to_end: Arc<AtomicBool>,
     /// Sentences that an output has to say when it is made (what it recovered, for example) go here.
     pub notes: Notes,
 }

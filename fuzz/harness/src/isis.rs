@@ -6,9 +6,6 @@ use evforge_wire::isis::{
     numbering,
 };
 
-/// The largest datagram of UDP in bytes.
-const LARGEST: usize = 65_507;
-
 /// Walks over `bytes` as a datagram, by every rule. What is sound is encoded and read again.
 ///
 /// # Panics
@@ -65,7 +62,7 @@ fn encode_again(message: &Message<'_>, rules: Rules) {
     if gps_words(header.gps_ns).is_none() {
         return;
     }
-    let mut encoder = IsisEncoder::new(LARGEST, rules.bit_order);
+    let mut encoder = IsisEncoder::new(message.bytes().len(), rules.bit_order);
     assert!(encoder.begin(&header));
     for pair in message.events() {
         let (first, second) = words(pair);

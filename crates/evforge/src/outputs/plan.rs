@@ -22,6 +22,7 @@ use evforge_pipeline::samples::SampleFile;
 use serde::Deserialize;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use toml::Value;
 
 /// Outputs that are no outputs of events: a single file each.
@@ -188,11 +189,12 @@ impl OutputPlans {
             control: None,
             kept: None,
             packets: None,
+            asked_to_end: Arc::default(),
             notes: evforge_outputs::Notes::default(),
         })
     }
 
-    /// Opens all of them. Those that serve requests are given `access`.
+    /// Opens all of them. Those that serve requests are given `access`; what waits for others gives up when `stop` is set.
     ///
     /// # Errors
     /// The first one that cannot be opened.
@@ -200,8 +202,9 @@ impl OutputPlans {
         self,
         config: &Config,
         access: Option<ControlAccess>,
+        stop: &Arc<AtomicBool>,
     ) -> Result<Outputs, CommandError> {
-        self.open_with(config, access, None)
+        self.open_with(config, access, stop, None)
     }
 
     /// As [`OutputPlans::open`], in a program that has several runs; they find in `kept` what outlives one of them.
@@ -212,6 +215,7 @@ impl OutputPlans {
         self,
         config: &Config,
         access: Option<ControlAccess>,
+        stop: &Arc<AtomicBool>,
         kept: Option<Kept>,
     ) -> Result<Outputs, CommandError> {
         let mut context = self.context(config)?;
@@ -235,6 +239,7 @@ impl OutputPlans {
         let token = access.as_ref().filter(|_| is_made).map(|access| Arc::clone(&access.token));
         context.control = access;
         context.kept = kept;
+        context.asked_to_end = Arc::clone(stop);
         let mut events = Vec::new();
         let mut page = None;
         for (_, PlannedOutput { id, plan, queue, kind }) in self.events {

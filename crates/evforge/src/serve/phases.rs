@@ -99,7 +99,8 @@ impl Phases<'_> {
         // What the phase before has freed. Packets that come meanwhile wait in the sockets.
         evforge_net::freed_memory::give_back();
         let plans = plans.advised(crate::host::advice(&config));
-        let mut outputs = plans.open_with(&config, Some(self.ports.access()), Some(self.kept.clone()))?;
+        let mut outputs =
+            plans.open_with(&config, Some(self.ports.access()), &self.stop, Some(self.kept.clone()))?;
         if let Some(number) = number {
             self.number_file.begin(number, &files)?;
         }

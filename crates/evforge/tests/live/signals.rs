@@ -334,3 +334,24 @@ fn a_replay_of_a_pipe_ends_on_request() {
     let output = program.end();
     assert!(output.status.success(), "{:?} {}", output.status, text(&output.stderr));
 }
+
+#[test]
+fn a_run_ends_on_request_while_it_waits_for_a_broker() {
+    // It takes connections, and never answers.
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let brokers = format!("outputs.kafka.brokers=\"{}\"", silent.local_addr().expect("its address"));
+    for topics_are_made in ["false", "true"] {
+        let creates = format!("outputs.kafka.create_topics={topics_are_made}");
+        let mut command = program();
+        command.args(["run", "--config", &config(), "--address", "127.0.0.1", "--port", "0", "--quiet"]);
+        command.args(["--set", &brokers, "--set", "outputs.kafka.topic=\"events\"", "--set", &creates]);
+        let started = Program::start(&mut command);
+        // The library has connected: the run waits for its answer.
+        let _connection = silent.accept().expect("the run asks the broker");
+        send_signal(started.id(), "TERM");
+        let output = started.end();
+        let said = text(&output.stderr);
+        assert!(said.contains("the end was asked for before the brokers had answered"), "{said}");
+        assert_eq!(output.status.code(), Some(1), "{said}");
+    }
+}

@@ -93,7 +93,7 @@ impl Scenario {
         let name = if random.once_in(2) { "*" } else { random.one_of(&NAMES).unwrap() };
         let once_in = [1, 1, 2, 5, 20][random.below(5) as usize];
         let tail = format!("{name} {once_in}");
-        let line = match random.below(17) {
+        let line = match random.below(20) {
             // A disk that is full, for a while or for good: what exists of the file is left.
             0..=2 => format!("{window} fail {} write,room,open {name} 1", libc::ENOSPC),
             3 => format!("{window} fail {} write,room {tail}", libc::EDQUOT),
@@ -112,7 +112,8 @@ impl Scenario {
                 libc::EINTR,
                 once_in.max(2)
             ),
-            12 => {
+            // Often, as it needs a file that is there.
+            12 | 17 | 18 => {
                 let verb = if random.once_in(2) { "remove" } else { "replace" };
                 let file = *random.one_of(&["events.csv", "run.nxs", "packets.pcapng", "log.jsonl"]).unwrap();
                 format!("at {from} {verb} {file}")
@@ -127,7 +128,8 @@ impl Scenario {
                 self.is_hurried |= [15, 2].contains(&signal);
                 format!("at {from} signal {signal}")
             }
-            15 => format!("{window} fail {} thread * {once_in}", libc::EAGAIN),
+            // Often, as most threads are there before.
+            15 | 19 => format!("{window} fail {} thread * {once_in}", libc::EAGAIN),
             _ => return self.add_client(random, from),
         };
         self.lines.push(line);

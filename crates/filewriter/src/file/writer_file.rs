@@ -11,11 +11,11 @@ use crate::structure::{self, Place, StreamModule, TimeText};
 use evforge_stream::nexus::{DiskSpace, Lock, identity, write_static_part};
 use evforge_stream::storage::dataset::class;
 use evforge_stream::storage::diversion::divert;
+use evforge_stream::storage::made_in_memory::{MadeInMemory, NotMade};
 use evforge_stream::storage::making::Making;
 use evforge_stream::storage::syncer::Syncer;
 use evforge_stream::storage::text::create_text;
 use evforge_stream::storage::workers::Workers;
-use hdf5_metno::file::LibraryVersion;
 use hdf5_metno::{Dataset, File, Group};
 use std::fs;
 use std::io::ErrorKind;
@@ -113,18 +113,21 @@ impl WriterFile {
             .space
             .has_room(folder, room)
             .map_err(|shortage| FileError::NoSpace { path: path.clone(), shortage })?;
-        let file = File::with_options()
-            .with_fapl(|access| {
-                access.libver_bounds(LibraryVersion::V110, LibraryVersion::V110).meta_block_size(BLOCK)
-            })
-            .create_excl(making.path())
-            .map_err(|error| FileError::hdf5("make", &path, &error))?;
-        let handle = open_handle(making.path())?;
+        // In memory none of the many writes that begin a file can fail.
+        let made =
+            MadeInMemory::create(making.path(), |access| access.meta_block_size(BLOCK)).map_err(|error| {
+                match error {
+                    NotMade::Hdf5(error) => FileError::hdf5("make", &path, &error),
+                    NotMade::System(cause) => FileError::io("make", &path, cause),
+                }
+            })?;
         storage
             .space
-            .reserve(&handle, 0..room)
+            .reserve(made.disk(), 0..room)
             .map_err(|shortage| FileError::NoSpace { path: path.clone(), shortage })?;
-        let made = Self::fill(plan, job_room, names, lock, file.clone(), handle, room).and_then(|made| {
+        let parts = Self::fill(plan, job_room, &names, made.file())?;
+        let (file, handle) = made.move_to_disk().map_err(|cause| FileError::io("begin", &path, cause))?;
+        let made = Self::of(parts, file.clone(), handle, names, lock, storage, room).and_then(|made| {
             // A file that has its name is one that can be taken up again, whatever happens.
             let kept = if made.syncer.is_some() { made.handle.sync_all() } else { Ok(()) };
             kept.and_then(|()| making.name_it(&path))
@@ -137,30 +140,23 @@ impl WriterFile {
         made
     }
 
-    fn fill(
-        plan: &FilePlan,
-        job_room: usize,
-        names: Names,
-        lock: Lock,
-        file: File,
-        handle: fs::File,
-        reserved: u64,
-    ) -> Result<Self, FileError> {
+    /// Makes everything that the file consists of, so that it can be followed.
+    fn fill(plan: &FilePlan, job_room: usize, names: &Names, file: &File) -> Result<Parts, FileError> {
         let path = names.writing();
         let hdf5 = |error: hdf5_metno::Error| FileError::hdf5("make the structure of", &path, &error);
         match &plan.base {
             Base::Nothing => {}
-            Base::Template(template) => copy_template(template, &file)?,
-            Base::Detector(options) => write_static_part(&file, options).map_err(hdf5)?,
+            Base::Template(template) => copy_template(template, file)?,
+            Base::Detector(options) => write_static_part(file, options).map_err(hdf5)?,
         }
-        ending::root_attributes(&file, names.complete()).map_err(hdf5)?;
-        let created = structure::create(&file, &plan.structure, &plan.times)
+        ending::root_attributes(file, names.complete()).map_err(hdf5)?;
+        let created = structure::create(file, &plan.structure, &plan.times)
             .map_err(|error| FileError::Content(error.to_string()))?;
         let mut columns = Columns::new(workers(&plan.storage, &path)?, plan.storage.deflate);
         let modules = open_modules(created.places, &mut columns)?;
-        structure::create_links(&file, &plan.structure)
+        structure::create_links(file, &plan.structure)
             .map_err(|error| FileError::Content(error.to_string()))?;
-        let own_path = own_path(&file).map_err(hdf5)?;
+        let own_path = own_path(file).map_err(hdf5)?;
         let mut made = || -> hdf5_metno::Result<_> {
             let own = class(&file.group(parent_of(&own_path))?, OWN_GROUP, "NXcollection")?;
             let state = create_text(&own, "state", WRITING, STATE_ROOM)?;
@@ -169,15 +165,13 @@ impl WriterFile {
                 job_room + RECORD_OF_COLUMN * columns.all_rows().len() + RECORD_OF_MODULE * modules.len();
             let journal = Journal::create(&own, record)?;
             // HDF5 opens every dataset again that is open when a file can be followed from now on.
-            columns.rest(&file);
+            columns.rest(file);
             file.flush()?;
             file.start_swmr()?;
             Ok((state, completeness, journal))
         };
         let (state, completeness, journal) = made().map_err(hdf5)?;
-        let parts =
-            Parts { columns, modules, completeness, times: created.times, state, journal, own: own_path };
-        Self::of(parts, file, handle, names, lock, &plan.storage, reserved)
+        Ok(Parts { columns, modules, completeness, times: created.times, state, journal, own: own_path })
     }
 
     pub(super) fn of(

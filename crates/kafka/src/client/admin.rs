@@ -1,29 +1,36 @@
 //! What brokers and topics are set to: the largest message above all.
 
-use super::{Cause, ClientError, ClientSettings, Witness, explain_error};
+use super::{Cause, ClientError, ClientSettings, Deadline, Witness, explain_error};
 use rdkafka::admin::{AdminClient, AdminOptions, NewTopic, ResourceSpecifier, TopicReplication};
 use rdkafka::types::RDKafkaErrorCode;
 use rdkafka::types::RDKafkaErrorCode as Code;
 use std::time::Duration;
 
+/// How long an answer may take at least.
+const LEAST: Duration = Duration::from_secs(1);
+
 /// Asks for settings of brokers and topics.
 pub struct Admin {
     client: AdminClient<Witness>,
     options: AdminOptions,
+    deadline: Deadline,
 }
 
 impl Admin {
-    /// A client that waits this long for answers.
+    /// A client that waits until then for all answers together.
     ///
     /// # Errors
     /// If the settings are wrong.
-    pub fn new(settings: &ClientSettings, within: Duration) -> Result<Self, ClientError> {
+    pub fn new(settings: &ClientSettings, deadline: impl Into<Deadline>) -> Result<Self, ClientError> {
+        let deadline = deadline.into();
         let config = settings.config(&[])?;
         let client = config
             .create_with_context(Witness::default())
             .map_err(|error| ClientError::settings(explain_error(&error).sentence()))?;
-        let options = AdminOptions::new().request_timeout(Some(within)).operation_timeout(Some(within));
-        Ok(Self { client, options })
+        // The library takes no time for no end.
+        let left = Some(deadline.left().max(LEAST));
+        let options = AdminOptions::new().request_timeout(left).operation_timeout(left);
+        Ok(Self { client, options, deadline })
     }
 
     /// The largest batch that a topic takes, in bytes as they are sent (`max.message.bytes`, which is the broker's
@@ -54,7 +61,7 @@ impl Admin {
         let refused = |topic: &str, why: String| {
             ClientError::new(Cause::Other, format!("topic {topic} cannot be made: {why}"))
         };
-        let made = futures_executor::block_on(self.client.create_topics(&new, &self.options));
+        let made = self.deadline.wait(self.client.create_topics(&new, &self.options))?;
         let made = made.map_err(|error| refused(&topics.join(", "), explain_error(&error).sentence()))?;
         for result in made {
             match result {
@@ -86,7 +93,7 @@ impl Admin {
 
     fn setting(&self, of: ResourceSpecifier<'_>, key: &str) -> Result<Option<String>, ClientError> {
         let asked = [of];
-        let answer = futures_executor::block_on(self.client.describe_configs(&asked, &self.options));
+        let answer = self.deadline.wait(self.client.describe_configs(&asked, &self.options))?;
         let error = match answer {
             Ok(mut all) => match all.pop() {
                 // Of what is not there the brokers tell nothing.

@@ -71,7 +71,7 @@ pub(super) fn sentence_for(cause: Cause, at: &str, code: Code, text: &str) -> St
         }
         Cause::NoLeader => ("no broker leads the partition at the moment", "are all brokers running?"),
         Cause::UnknownTopic => ("there is no such topic", "create it, or check its name"),
-        Cause::Settings | Cause::Connection | Cause::Other => {
+        Cause::Settings | Cause::Connection | Cause::AskedToEnd | Cause::Other => {
             let said = explain(code).sentence();
             return match text.is_empty() {
                 true => format!("{at}: {said}"),

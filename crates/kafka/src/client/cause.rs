@@ -48,6 +48,8 @@ pub enum Cause {
     NoLeader,
     /// Another way in which the connection broke.
     Connection,
+    /// Nobody wants the answer any more.
+    AskedToEnd,
     /// Anything else.
     Other,
 }

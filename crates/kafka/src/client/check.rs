@@ -1,7 +1,7 @@
 //! Whether brokers can be reached and topics are there: known within seconds, with the name of what is wrong.
 
 use super::advice::{cause_of_error, sentence_for};
-use super::{Admin, Cause, ClientError, ClientSettings, Complaint, Witness, explain_error, tls};
+use super::{Admin, Cause, ClientError, ClientSettings, Complaint, Deadline, Witness, explain_error, tls};
 use evforge_core::suggestion::did_you_mean;
 use rdkafka::ClientConfig;
 use rdkafka::metadata::Metadata;
@@ -17,8 +17,6 @@ const HASTY: [(&str, &str); 4] = [
     ("reconnect.backoff.ms", "50"),
     ("reconnect.backoff.max.ms", "500"),
 ];
-/// How long an answer is waited for before complaints are looked at.
-const SLICE: Duration = Duration::from_millis(150);
 /// How long a broker that others name may take to accept a connection.
 const CONNECT: Duration = Duration::from_secs(3);
 
@@ -49,17 +47,21 @@ pub struct CheckedTopic {
 /// Asks the brokers who they are and which topics they have. All of `topics` must be there, or be made by the broker itself.
 ///
 /// # Errors
-/// What stands in the way, and what fixes it, after `within` at most (some seconds are of use).
-pub fn check(settings: &ClientSettings, topics: &[&str], within: Duration) -> Result<Checked, ClientError> {
+/// What stands in the way, and what fixes it, at the deadline at the latest (some seconds are of use).
+pub fn check(
+    settings: &ClientSettings,
+    topics: &[&str],
+    deadline: impl Into<Deadline>,
+) -> Result<Checked, ClientError> {
     for topic in topics {
         check_name(topic)?;
     }
-    let deadline = Instant::now() + within;
+    let deadline = deadline.into();
     let config = settings.config(&HASTY)?;
     let client: BaseProducer<Witness> = config
         .create_with_context(Witness::default())
         .map_err(|error| ClientError::settings(explain_error(&error).sentence()))?;
-    let metadata = metadata(&client, &config, settings, deadline)?;
+    let metadata = metadata(&client, &config, settings, &deadline)?;
     let brokers: Vec<_> = metadata
         .brokers()
         .iter()
@@ -69,7 +71,7 @@ pub fn check(settings: &ClientSettings, topics: &[&str], within: Duration) -> Re
     names.sort_unstable();
     let mut found = Checked { brokers, names, topics: Vec::new() };
     for name in topics {
-        let topic = find(&metadata, name, settings, &found, deadline)?;
+        let topic = find(&metadata, name, settings, &found, &deadline)?;
         for leader in topic.partitions.iter().filter_map(|(_, leader)| *leader) {
             reach(&found, leader)?;
         }
@@ -82,6 +84,8 @@ pub fn check(settings: &ClientSettings, topics: &[&str], within: Duration) -> Re
     Ok(found)
 }
 
+/// How long an answer may take even if there is no time left.
+const AN_ANSWER: Duration = Duration::from_millis(100);
 /// A name may have several addresses (`localhost` has `::1` and `127.0.0.1`), which are tried one after the other: that none is of
 /// use is known after this time.
 const ALL_ADDRESSES: Duration = Duration::from_secs(1);
@@ -91,18 +95,21 @@ fn metadata(
     client: &BaseProducer<Witness>,
     config: &ClientConfig,
     settings: &ClientSettings,
-    deadline: Instant,
+    deadline: &Deadline,
 ) -> Result<Metadata, ClientError> {
     let begun = Instant::now();
+    let mut slices = deadline.slices();
     loop {
-        let error = match client.client().fetch_metadata(None, SLICE) {
+        deadline.check()?;
+        let slice = slices.next().unwrap_or_default().max(AN_ANSWER);
+        let error = match client.client().fetch_metadata(None, slice) {
             Ok(metadata) => return Ok(metadata),
             Err(error) => error,
         };
         // Events come only while somebody asks for them.
         client.poll(Duration::from_millis(20));
         let complaints = client.context().complaints();
-        let is_over = Instant::now() >= deadline;
+        let is_over = deadline.is_over();
         if let Some(complaint) = verdict(&complaints, begun.elapsed() >= ALL_ADDRESSES, is_over) {
             let mut complaint = complaint.clone();
             complaint.cause = tls::closer_look(&complaint, config);
@@ -167,7 +174,7 @@ fn find(
     name: &str,
     settings: &ClientSettings,
     found: &Checked,
-    deadline: Instant,
+    deadline: &Deadline,
 ) -> Result<CheckedTopic, ClientError> {
     if let Some(topic) = metadata.topics().iter().find(|topic| topic.name() == name) {
         if let Some(error) = topic.error() {
@@ -184,9 +191,8 @@ fn find(
         return Ok(CheckedTopic { name: name.to_owned(), partitions });
     }
     let first = found.brokers.first().map_or(0, |(number, ..)| *number);
-    let left = deadline.saturating_duration_since(Instant::now()).max(Duration::from_secs(1));
     // A user who may not ask is told that there is no such topic, which is the likelier case.
-    if Admin::new(settings, left)?.creates_topics(first).unwrap_or(false) {
+    if Admin::new(settings, deadline.clone())?.creates_topics(first).unwrap_or(false) {
         return Ok(CheckedTopic { name: name.to_owned(), partitions: Vec::new() });
     }
     let known = found.names.iter().map(String::as_str).filter(|name| !name.starts_with("__"));

@@ -6,6 +6,7 @@
 //! | what a client is made with | [`ClientSettings::config`] |
 //! | whether brokers can be reached and topics are there, within seconds | [`check`](check()) |
 //! | the largest message that a topic takes | [`Admin`] |
+//! | until when an answer is waited for | [`Deadline`] |
 //! | a code of librdkafka as a sentence, and whether another try may help | [`explain`](explain()) |
 //! | what librdkafka says of itself while it runs | [`Witness`] |
 
@@ -14,6 +15,7 @@ mod advice;
 mod brokers;
 mod cause;
 mod check;
+mod deadline;
 mod error;
 mod explain;
 mod kafka_config;
@@ -27,6 +29,7 @@ pub use admin::Admin;
 pub use brokers::Brokers;
 pub use cause::{Cause, cause_of};
 pub use check::{Checked, CheckedTopic, check};
+pub use deadline::Deadline;
 pub use error::ClientError;
 pub use explain::{Explanation, explain, explain_error};
 pub use option_value::OptionValue;

@@ -4,7 +4,7 @@ use super::merge::Merge;
 use super::partition::{Common, TopicPartition};
 use super::source::TopicPackets;
 use super::span::{Offsets, Place, Span};
-use crate::client::{Cause, ClientError, ClientSettings, Witness, check, explain_error};
+use crate::client::{Cause, ClientError, ClientSettings, Deadline, Witness, check, explain_error};
 use rdkafka::consumer::{BaseConsumer, Consumer};
 use rdkafka::error::KafkaError;
 use rdkafka::{Offset, TopicPartitionList};
@@ -48,7 +48,7 @@ impl TopicInput {
     /// # Errors
     /// If brokers or topic cannot be had, or there is nothing to be read in it; in words for a person.
     pub fn open(&self, stop: &Arc<AtomicBool>) -> Result<TopicPackets, ClientError> {
-        let checked = check(&self.client, &[&self.topic], PATIENCE)?;
+        let checked = check(&self.client, &[&self.topic], Deadline::from(PATIENCE).or_when(stop))?;
         let partitions: Vec<i32> =
             checked.topics.iter().flat_map(|topic| &topic.partitions).map(|(number, _)| *number).collect();
         if partitions.is_empty() {

@@ -11,7 +11,7 @@ use super::settings::{KafkaSettings, MESSAGE_OVERHEAD};
 use super::spill::Spill;
 use super::topic_end;
 use super::transport::KafkaTransport;
-use crate::client::{Admin, Cause, Checked, ClientError, check};
+use crate::client::{Admin, Cause, Checked, ClientError, Deadline, check};
 use crate::packets::PacketMessages;
 use evforge_core::counter::{CounterInfo, CounterSet};
 use evforge_core::output::Output;
@@ -19,10 +19,11 @@ use evforge_outputs::{OutputContext, OutputPlan};
 use rdkafka::ClientConfig;
 use std::error::Error;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-/// How long brokers are asked for before the run.
-const WITHIN: Duration = Duration::from_secs(10);
+/// How long brokers may take for an answer before the run, and for all of them.
+const AN_ANSWER: Duration = Duration::from_secs(10);
+const ALL_ANSWERS: Duration = Duration::from_secs(30);
 /// Until it is looked again whether a new topic is there.
 const AGAIN: Duration = Duration::from_millis(50);
 /// Kafka's own limit of a message, where a topic does not tell another.
@@ -60,25 +61,32 @@ fn open(settings: &KafkaSettings, context: &OutputContext) -> Result<Box<dyn Out
         [&topics.ledger, &topics.monitors, &topics.vetoes, &topics.status, &topics.values, &topics.samples];
     let all: Vec<&str> =
         std::iter::once(&topic).chain(others.into_iter().flatten()).map(String::as_str).collect();
+    let deadline = Deadline::from(ALL_ANSWERS).or_when(&context.asked_to_end);
     if settings.table.create_topics {
         // Whether a broker can be reached at all is said best by the check.
-        check(&settings.client, &[], WITHIN)?;
-        Admin::new(&settings.client, WITHIN)?.create_topics(&all)?;
+        check(&settings.client, &[], deadline.at_most(AN_ANSWER))?;
+        Admin::new(&settings.client, deadline.at_most(AN_ANSWER))?.create_topics(&all)?;
     }
     if topics.vetoes.is_some() && context.ledger.frames.is_none() {
         context
             .notes
             .add("note: outputs.kafka.veto_topic gets nothing: the readout of this detector tells no vetoes");
     }
-    let checked = check_topics(settings, &all)?;
-    let largest = largest_message(settings, context, &topic, &checked);
+    let checked = check_topics(settings, &all, &deadline.at_most(AN_ANSWER))?;
+    let largest = largest_message(settings, context, &topic, &checked, &deadline.at_most(AN_ANSWER));
     let packing = settings.packing(context, largest as usize);
     let config = config(settings, context, largest)?;
     let (spill, left_over) = spill(settings, context)?;
     let names = packing.sources.names().to_vec();
     let continues = settings.continues();
     let before = if continues {
-        topic_end::read(&settings.client, &topic, &names, &left_over, WITHIN)?
+        topic_end::read(
+            &settings.client,
+            &topic,
+            &names,
+            &left_over,
+            &Deadline::from(ALL_ANSWERS).or_when(&context.asked_to_end),
+        )?
     } else {
         LastIds::default()
     };
@@ -124,25 +132,34 @@ fn open(settings: &KafkaSettings, context: &OutputContext) -> Result<Box<dyn Out
 }
 
 /// All topics must be there. Brokers come to know a new one, and who leads it, a moment after it was made.
-fn check_topics(settings: &KafkaSettings, topics: &[&str]) -> Result<Checked, ClientError> {
-    let deadline = Instant::now() + WITHIN;
+fn check_topics(
+    settings: &KafkaSettings,
+    topics: &[&str],
+    deadline: &Deadline,
+) -> Result<Checked, ClientError> {
     loop {
-        let problem = match check(&settings.client, topics, WITHIN) {
+        let problem = match check(&settings.client, topics, deadline.clone()) {
             Ok(checked) => return Ok(checked),
             Err(problem) => problem,
         };
         let may_pass = matches!(problem.cause, Cause::UnknownTopic | Cause::NoLeader);
-        if !(settings.table.create_topics && may_pass) || Instant::now() >= deadline {
+        if !(settings.table.create_topics && may_pass) || deadline.is_over() {
             return Err(problem);
         }
-        std::thread::sleep(AGAIN);
+        deadline.pause(AGAIN)?;
     }
 }
 
 /// The largest message that the topic takes and the settings want.
-fn largest_message(settings: &KafkaSettings, context: &OutputContext, topic: &str, checked: &Checked) -> u64 {
+fn largest_message(
+    settings: &KafkaSettings,
+    context: &OutputContext,
+    topic: &str,
+    checked: &Checked,
+    deadline: &Deadline,
+) -> u64 {
     let wanted = settings.table.message_size.map(|size| size.bytes);
-    let told = Admin::new(&settings.client, WITHIN).and_then(|admin| {
+    let told = Admin::new(&settings.client, deadline.clone()).and_then(|admin| {
         // A topic that is made with the first message gets what the broker has.
         let exists = checked.topics.iter().any(|known| known.name == topic && !known.partitions.is_empty());
         match checked.brokers.first() {

@@ -2,13 +2,13 @@
 
 use super::last_ids::LastIds;
 use super::maker::vetoes_of;
-use crate::client::{Cause, ClientError, ClientSettings, Witness, explain_error};
+use crate::client::{Cause, ClientError, ClientSettings, Deadline, Witness, explain_error};
 use evforge_messages::{Message, decode};
 use rdkafka::consumer::{BaseConsumer, Consumer};
 use rdkafka::error::KafkaError;
 use rdkafka::message::Message as _;
 use rdkafka::{Offset, TopicPartitionList};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Messages read from the end of each partition: first so many, then ten times as many each time.
 const FIRST_LOOK: i64 = 200;
@@ -19,13 +19,13 @@ const FOR_A_SOURCE: i64 = 20_000;
 /// earlier run. A source that is not among the last messages of any partition has none.
 ///
 /// # Errors
-/// If the topic cannot be read within this time.
+/// If the topic cannot be read by then.
 pub(super) fn read(
     client: &ClientSettings,
     topic: &str,
     sources: &[String],
     left_over: &LastIds,
-    within: Duration,
+    deadline: &Deadline,
 ) -> Result<LastIds, ClientError> {
     let failed = |error| failed(topic, &error);
     let config = client.config(&[
@@ -35,17 +35,17 @@ pub(super) fn read(
         ("auto.offset.reset", "earliest"),
     ])?;
     let consumer: BaseConsumer<Witness> = config.create_with_context(Witness::default()).map_err(failed)?;
-    let metadata = consumer.fetch_metadata(Some(topic), within).map_err(failed)?;
+    let metadata = deadline.ask(|slice| consumer.fetch_metadata(Some(topic), slice))?.map_err(failed)?;
     let partitions: Vec<i32> = metadata
         .topics()
         .iter()
         .flat_map(|topic| topic.partitions())
         .map(|partition| partition.id())
         .collect();
-    let deadline = Instant::now() + 3 * within;
     let mut last = LastIds::default();
     for partition in partitions {
-        let (low, high) = consumer.fetch_watermarks(topic, partition, within).map_err(failed)?;
+        let (low, high) =
+            deadline.ask(|slice| consumer.fetch_watermarks(topic, partition, slice))?.map_err(failed)?;
         let mut look = FIRST_LOOK;
         loop {
             let part = Part { topic, partition, from: low.max(high.saturating_sub(look)), high };
@@ -82,7 +82,7 @@ impl Part<'_> {
     fn read(
         &self,
         consumer: &BaseConsumer<Witness>,
-        deadline: Instant,
+        deadline: &Deadline,
         last: &mut LastIds,
     ) -> Result<(), ClientError> {
         let Part { topic, partition, from, high } = *self;
@@ -93,7 +93,8 @@ impl Part<'_> {
         let mut list = TopicPartitionList::new();
         list.add_partition_offset(topic, partition, Offset::Offset(from)).map_err(failed)?;
         consumer.assign(&list).map_err(failed)?;
-        while Instant::now() < deadline {
+        while !deadline.is_over() {
+            deadline.check()?;
             let message = match consumer.poll(Duration::from_millis(100)) {
                 None => continue,
                 Some(Ok(message)) => message,

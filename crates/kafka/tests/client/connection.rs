@@ -2,11 +2,14 @@
 //! seconds, with what fixes it.
 
 use crate::common::certificates::Authority;
-use evforge_kafka::client::{Admin, Cause, ClientError, ClientSettings, check};
+use evforge_kafka::client::{Admin, Cause, ClientError, ClientSettings, Deadline, check};
 use evforge_testkit::kafka_broker::{Broker, BrokerOptions, Listener, Topic, is_possible};
+use rdkafka::mocking::MockCluster;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// What a person waits for.
@@ -82,6 +85,40 @@ fn hosts_and_ports_that_are_wrong_are_named() {
         });
     });
     refused(&at(&silent), Cause::Silent, &[&silent, "nothing is answered"]);
+}
+
+#[test]
+fn a_broker_that_answers_late_is_waited_for() {
+    let late = MockCluster::new(1).unwrap();
+    late.create_topic("events", 1, 1).unwrap();
+    late.broker_round_trip_time(1, Duration::from_millis(700)).unwrap();
+    let here = settings(&format!("brokers = '{}'", late.bootstrap_servers()));
+    let checked = check(&here, &["events"], WITHIN).unwrap();
+    assert_eq!(checked.topics[0].partitions, [(0, Some(1))]);
+}
+
+#[test]
+fn who_is_asked_to_end_waits_for_no_broker() {
+    let silent = server(|stream| {
+        std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_secs(60));
+            drop(stream);
+        });
+    });
+    let here = settings(&format!("brokers = '{silent}'"));
+    let stop = Arc::new(AtomicBool::new(false));
+    let whole_minute = || Deadline::from(Duration::from_secs(60)).or_when(&stop);
+    std::thread::scope(|scope| {
+        let checking = scope.spawn(|| check(&here, &[], whole_minute()).unwrap_err());
+        let asking = scope.spawn(|| {
+            let admin = Admin::new(&here, whole_minute()).unwrap();
+            admin.largest_message("events").unwrap_err()
+        });
+        std::thread::sleep(Duration::from_millis(300));
+        stop.store(true, Ordering::Relaxed);
+        assert_eq!(asking.join().unwrap().cause, Cause::AskedToEnd);
+        assert_eq!(checking.join().unwrap().cause, Cause::AskedToEnd);
+    });
 }
 
 #[test]

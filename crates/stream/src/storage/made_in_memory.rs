@@ -2,7 +2,7 @@
 //!
 //! A file is begun with hundreds of small writes. If one of them fails, HDF5 1.10 may say nothing, and if it is one within
 //! `H5Fstart_swmr_write`, the library closes objects that are no longer there and ends the process. In memory none fails; what
-//! comes to the disk is one write of our own, whose error has a name.
+//! comes to the disk is written by ourselves, piece by piece, and an error has a name.
 
 use std::fs;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -13,6 +13,9 @@ use hdf5_metno::file::{FileAccessBuilder, LibraryVersion};
 use rustix::fs::{MemfdFlags, memfd_create};
 
 use super::diversion::divert_to;
+
+/// Bytes that are written to the disk at a time.
+const PIECE: usize = 1 << 20;
 
 /// A file that has its place on the disk, where it is empty until [`move_to_disk`](Self::move_to_disk), and is made in memory.
 #[derive(Debug)]
@@ -60,11 +63,15 @@ impl MadeInMemory {
     /// # Errors
     /// If it cannot be written; then the disk has a part of it, and nobody writes there any more.
     pub fn move_to_disk(mut self) -> io::Result<(File, fs::File)> {
-        let mut bytes = Vec::new();
+        let mut piece = vec![0; PIECE];
         self.memory.seek(SeekFrom::Start(0))?;
-        self.memory.read_to_end(&mut bytes)?;
         self.disk.seek(SeekFrom::Start(0))?;
-        self.disk.write_all(&bytes)?;
+        loop {
+            match self.memory.read(&mut piece)? {
+                0 => break,
+                length => self.disk.write_all(&piece[..length])?,
+            }
+        }
         divert_to(&self.file, &self.disk)?;
         let _ = self.disk.unlock();
         Ok((self.file, self.disk))
