@@ -40,7 +40,7 @@ impl StagedName {
             let why = format!("{} exists and is not a plain file: choose another name", target.display());
             return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
         }
-        Self::create(target, true)
+        Self::create(target, true, unique_ending)
     }
 
     /// Makes an empty file next to `target`, which must not exist, and is not replaced if it does in the end.
@@ -51,12 +51,12 @@ impl StagedName {
         if target.symlink_metadata().is_ok() {
             return Err(exists(target));
         }
-        Self::create(target, false)
+        Self::create(target, false, unique_ending)
     }
 
-    fn create(target: &Path, replaces: bool) -> io::Result<(Self, File)> {
+    fn create(target: &Path, replaces: bool, mut ending: impl FnMut() -> String) -> io::Result<(Self, File)> {
         for _ in 0..ATTEMPTS {
-            let temporary = with_ending(target, &unique_ending());
+            let temporary = with_ending(target, &ending());
             let file = match OpenOptions::new()
                 .write(true)
                 .create_new(true)
@@ -199,6 +199,26 @@ mod tests {
         assert_eq!(endings.len(), 1000);
         let expected = format!("{PARTIAL}-{}", "20261031T120000Z-").len();
         assert!(endings.iter().all(|ending| ending.len() > expected && ending.starts_with(".partial-2")));
+    }
+
+    #[test]
+    fn a_temporary_name_that_is_taken_is_left_to_who_has_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("run.pcapng");
+        let of_another = |number: u32| format!(".partial-{number}");
+        fs::write(with_ending(&target, &of_another(0)), "theirs").unwrap();
+        // A name can be taken by a link to nowhere as well.
+        std::os::unix::fs::symlink(folder.path().join("nowhere"), with_ending(&target, &of_another(1)))
+            .unwrap();
+        let mut numbers = 0..;
+        let ending = || of_another(numbers.next().unwrap());
+        let (name, mut file) = StagedName::create(&target, true, ending).unwrap();
+        file.write_all(b"ours").unwrap();
+        assert_eq!(name.temporary(), with_ending(&target, &of_another(2)));
+        assert_eq!(fs::read(with_ending(&target, &of_another(0))).unwrap(), b"theirs");
+        assert!(!folder.path().join("nowhere").exists());
+        let none_is_free = StagedName::create(&target, true, || of_another(0)).unwrap_err();
+        assert_eq!(none_is_free.kind(), io::ErrorKind::AlreadyExists);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Settings of a Gd-GEM in the ESS readout.
 
 use super::strips::StripHybrid;
+use crate::ess::settings::HYBRID_CHANNELS;
 use crate::ess::{
     CalibratedVmm, EssSettings, HybridSettings, MaskedVmmChannels, PlaceRequest, VmmSettings, ticks,
 };
@@ -101,8 +102,10 @@ impl EssGdGemSettings {
 
     /// Checks the hybrids; keys are `hybrid[n].key`.
     pub(super) fn check_hybrids(&self) -> Result<(), SettingsError> {
-        let mut owners: HashMap<(u16, u16, usize, u16), usize> = HashMap::new();
-        let mut channels: HashMap<(u8, u8, u8, u8), usize> = HashMap::new();
+        let mut owners: HashMap<(u16, u16, usize, u16), usize> =
+            HashMap::with_capacity(self.hybrids.len() * HYBRID_CHANNELS);
+        let mut channels: HashMap<(u8, u8, u8, u8), usize> =
+            HashMap::with_capacity(self.hybrids.len() * HYBRID_CHANNELS);
         for (index, entry) in self.hybrids.iter().enumerate() {
             let refuse =
                 |key: &str, problem: String| SettingsError::refuse(format!("hybrid[{index}].{key}"), problem);
