@@ -2,12 +2,14 @@
 #![allow(clippy::unwrap_used)]
 
 use std::path::Path;
+use std::time::Duration;
 
 use evforge_core::batch_filler::BatchFiller;
 use evforge_core::counter::{CounterSet, Law};
 use evforge_core::event::EventBatch;
 use evforge_core::frame::ProtonCharge;
 use evforge_stream::nexus::{EventFollower, FileState, FollowCounters, place_pixels};
+use hdf5_metno::file::LibraryVersion;
 use hdf5_metno::types::VarLenUnicode;
 use hdf5_metno::{File, Group, H5Type};
 use proptest::prelude::*;
@@ -324,4 +326,38 @@ fn logs_have_their_newest_value_and_what_is_none_is_left_out() {
         None,
         "it is told once"
     );
+}
+
+/// HDF5 would read what looks damaged for ever, as long as somebody may be writing the file.
+#[test]
+fn a_damaged_file_that_looks_unfinished_is_refused_or_read_within_moments() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("written.nxs");
+    let file = File::with_options()
+        .with_fapl(|access| access.libver_bounds(LibraryVersion::V110, LibraryVersion::V110))
+        .create(&path)
+        .unwrap();
+    let entry = group(&file, "entry", "NXentry");
+    events(&entry, (&[1_i32, 2], &[1_i32, 2]), "ns", (&PULSES[..2], &[0_i64, 1]));
+    file.flush().unwrap();
+    drop(entry);
+    file.start_swmr().unwrap();
+    let whole = std::fs::read(&path).unwrap();
+    let headers: Vec<usize> =
+        (0..whole.len() - 4).filter(|&place| whole[place..].starts_with(b"OHDR")).collect();
+    assert!(headers.len() > 4, "{headers:?}");
+    let copy = folder.path().join("damaged.nxs");
+    let (answer, answers) = std::sync::mpsc::channel();
+    for header in headers {
+        let mut damaged = whole.clone();
+        damaged[header + 8] ^= 0x55;
+        std::fs::write(&copy, &damaged).unwrap();
+        let (answer, copy) = (answer.clone(), copy.clone());
+        std::thread::spawn(move || answer.send(EventFollower::open(&copy).is_ok()));
+        answers.recv_timeout(Duration::from_secs(60)).unwrap_or_else(|_| {
+            eprintln!("a file that is damaged at {header} is still being read after a minute");
+            // HDF5 would wait for that thread before the process ends.
+            std::process::abort()
+        });
+    }
 }

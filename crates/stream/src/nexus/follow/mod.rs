@@ -35,6 +35,11 @@ use content::OWN_WRITER;
 use group::FollowedGroup;
 use logs::FollowedLog;
 
+/// How often HDF5 reads a piece of metadata whose checksum is wrong, because its writer may be writing it at this moment. It waits a
+/// nanosecond, and twice as long each time: a quarter of a second in all. By itself it tries a hundred times, which takes longer than
+/// anybody lives where the file is damaged.
+const ATTEMPTS: u32 = 28;
+
 /// Groups of events that are read at once.
 const MOST_GROUPS: usize = 4096;
 
@@ -85,7 +90,9 @@ impl EventFollower {
         }
         let is_open = superblock.is_some_and(|superblock| superblock.is_marked_as_open());
         let mode = if is_open { OpenMode::ReadSWMR } else { OpenMode::Read };
-        let file = hdf5_metno::File::open_as(path, mode)
+        let file = hdf5_metno::File::with_options()
+            .with_fapl(|access| access.metadata_read_attempts(ATTEMPTS))
+            .open_as(path, mode)
             .map_err(|error| failed("open the HDF5 content", error.to_string()))?;
         let found = groups::find(&file, &[groups::EVENT_DATA, groups::DETECTOR, groups::MONITOR]);
         let mut faults = Vec::new();
