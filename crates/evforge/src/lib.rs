@@ -202,6 +202,7 @@ pub fn main_with(registry: Registry) -> ExitCode {
 fn obey(registry: Registry) -> ExitCode {
     // Before all else: what cannot be registered stays as it was.
     let _ = signals::ignore_others();
+    evforge_net::freed_memory::keep_large_pieces_apart();
     // Where the system refuses, the limit is what it was.
     let _ = evforge_net::descriptors::raise_limit();
     let CommandLine { command, user } = command_line();

@@ -66,7 +66,10 @@ fn campaign(first: u64, seeds: u64, time: Duration) -> (u64, Tally, Vec<(u64, Ve
                     }
                     let (wrong, tally) = run(&host, seed);
                     all.lock().unwrap().add(&tally);
-                    done.fetch_add(1, Ordering::Relaxed);
+                    let number = done.fetch_add(1, Ordering::Relaxed) + 1;
+                    if number.is_multiple_of(1000) {
+                        eprintln!("{number} seeds, {} with findings", found.lock().unwrap().len());
+                    }
                     if !wrong.is_empty() {
                         let mut found = found.lock().unwrap();
                         found.push((seed, wrong));
