@@ -60,7 +60,7 @@ pub(crate) fn of(scenario: &Scenario, outcome: &Outcome) -> Vec<String> {
         }
         if found + left_out < events.len()
             && outcome.status == 0
-            && is_moved.is_none_or(|at| at < scenario.ends)
+            && is_moved.is_none_or(|at| at < scenario.asked_to_end())
         {
             wrong.push(format!("{name} has {found} of {} events, and the status is 0", events.len()));
         }
@@ -125,7 +125,7 @@ fn check_recording(
         if !is_touched(scenario, outcome, "packets") {
             wrong.push(format!("{of}, and nothing was done to it"));
         }
-        if outcome.status == 0 && is_moved.is_none_or(|at| at < scenario.ends) {
+        if outcome.status == 0 && is_moved.is_none_or(|at| at < scenario.asked_to_end()) {
             wrong.push(format!("{of}, and the status is 0"));
         }
     }

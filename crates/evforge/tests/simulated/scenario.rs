@@ -169,6 +169,16 @@ impl Scenario {
         }
     }
 
+    /// When the run is asked to end for the first time, by a signal or a client. From then on its files may be complete.
+    pub(crate) fn asked_to_end(&self) -> u64 {
+        const ENDS: [&str; 4] = ["signal 1", "signal 2", "signal 15", r"EXIT\n"];
+        let asks = |line: &str| {
+            let (at, rest) = line.strip_prefix("at ")?.split_once(' ')?;
+            ENDS.iter().any(|end| rest.ends_with(end)).then(|| at.parse().ok())?
+        };
+        self.lines.iter().filter_map(|line| asks(line)).min().unwrap_or(self.ends)
+    }
+
     /// What the program is called with.
     pub(crate) fn arguments(&self) -> Vec<String> {
         let configuration = evforge_testkit::own_data::configuration_path(self.instrument.capture);
@@ -201,7 +211,7 @@ impl Scenario {
     /// The plan, as text.
     pub(crate) fn plan(&self, folder: &Path, packets: &Path, trace: &Path) -> String {
         let mut text = format!(
-            "seed {}\nwall 1700000000000000000\nlimit 300000000000\nfolder {}\npackets {}\ntrace {}\nport {DATA}\n",
+            "seed {}\nwall 1700000000000000000\nlimit 3000000000000\nfolder {}\npackets {}\ntrace {}\nport {DATA}\n",
             self.seed,
             folder.display(),
             packets.display(),

@@ -76,6 +76,11 @@ impl NexusOutput {
         self.files.names().iter().map(Reservation::path)
     }
 
+    #[cfg(test)]
+    pub(super) fn files(&mut self) -> &mut RunFiles {
+        &mut self.files
+    }
+
     /// What was left, for people.
     fn left(&self, committed: u64) -> String {
         let paths: Vec<String> = self.paths().map(|path| path.display().to_string()).collect();

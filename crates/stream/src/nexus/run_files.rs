@@ -222,11 +222,17 @@ impl RunFiles {
     pub(super) fn damage(&mut self, error: &NexusError) -> OutputError {
         let NexusError::Write { path, attempt, cause, .. } = error else { return last(error) };
         let Some(writer) = self.writer.take() else { return last(error) };
-        self.kept.unmark();
         let cause = format!("cannot {attempt}: {cause}");
         let (committed, counters) = writer.committed();
         let committed = committed.clone();
-        let rows = writer.counters().ledger_rows - counters.ledger_rows;
+        let taken = writer.counters();
+        if (taken.events_taken, taken.pulses) == (counters.events_taken, counters.pulses) {
+            // The last commit had all of them: what could not be written came after it.
+            self.kept.forget();
+        } else {
+            self.kept.unmark();
+        }
+        let rows = taken.ledger_rows - counters.ledger_rows;
         self.before.files_damaged += 1;
         self.before.ledger_rows_left_out += rows;
         self.before.accumulate(&counters);
@@ -284,4 +290,53 @@ fn waiting(error: &NexusError) -> OutputError {
 /// The cause will not pass.
 pub(super) fn last(error: &NexusError) -> OutputError {
     OutputError::Final(error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::nexus::NexusOutput;
+    use evforge_core::event::{Event, EventBatch};
+    use evforge_core::geometry::LogicalGeometry;
+    use evforge_core::output::Output;
+    use evforge_core::pulse::PulseTrain;
+    use evforge_core::pulsed::{CalendarRule, PulseStage, PulseStageSettings};
+    use evforge_core::run_state::RunState;
+    use evforge_core::time::ManualClock;
+
+    /// A batch with two events, as a run makes it.
+    fn batch() -> Arc<PulsedBatch> {
+        let settings = PulseStageSettings::new(PulseTrain::european_xfel(), CalendarRule::Readout);
+        let mut stage = PulseStage::new(settings);
+        let mut events = EventBatch::new(2);
+        (0..2).for_each(|pixel| assert!(events.push(Event { time_ns: 5, pixel_id: pixel + 1 })));
+        let mut batches = Vec::new();
+        stage.hand_on(&events, None, &mut |batch| batches.push(Arc::new(batch)));
+        batches.remove(0)
+    }
+
+    /// The last commit of a file has everything; the report that follows it cannot be written. Nothing of it is put into another file,
+    /// or told as missed.
+    #[test]
+    fn what_the_last_commit_had_is_not_taken_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("run.nxs");
+        let options = NexusOptions::new(&path, "demo", LogicalGeometry::flat(8, 6).unwrap());
+        let mut output = NexusOutput::new(options, Arc::new(ManualClock::default())).unwrap();
+        output.take(&batch()).unwrap();
+        let files = output.files();
+        let writer = files.writer.as_mut().unwrap();
+        // As at the end of a file.
+        writer.commit().unwrap();
+        let cause = "Input/output error".to_owned();
+        let error =
+            NexusError::Write { path: path.clone(), attempt: "write the report", cause, safe: 2, lost: 0 };
+        assert!(matches!(files.damage(&error), OutputError::Retry(_)));
+        let all = OutputProgress { committed: 2, ..OutputProgress::default() };
+        assert_eq!(output.progress(), all);
+        output.finish(&Arc::new(RunState::default())).unwrap();
+        assert_eq!(output.progress(), all);
+        assert_eq!(output.counters().value("events_taken"), Some(2));
+        assert_eq!(output.paths().count(), 2);
+    }
 }
