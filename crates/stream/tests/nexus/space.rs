@@ -20,7 +20,7 @@ use evforge_core::output::Output;
 use evforge_core::run_state::OutputCounters;
 use evforge_core::time::ManualClock;
 use evforge_stream::nexus::{
-    Compression, DiskSpace, FileSystemSpace, NexusCounters, NexusOptions, NexusOutput, Shortage,
+    Compression, DiskSpace, DiskSync, FileSystemSpace, NexusCounters, NexusOptions, NexusOutput, Shortage,
 };
 use proptest::prelude::*;
 
@@ -139,6 +139,8 @@ fn a_long_index_and_a_large_detector_have_room() {
     let mut options = options(&path, Compression::None, 1024, 0);
     options.geometry = LogicalGeometry::new(500, 400, 3, 1).unwrap();
     options.configuration = "# a comment\n".repeat(50_000);
+    // A disk that is slow would put reservations off.
+    options.sync = DiskSync::None;
     let clock = Arc::new(ManualClock::default());
     let mut output =
         NexusOutput::new(options, clock).unwrap().with_disk_space(Arc::clone(&space) as Arc<dyn DiskSpace>);
