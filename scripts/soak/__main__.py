@@ -120,7 +120,7 @@ def main() -> int:
     result = {
         "format": "evforge soak of all", "schema": 1, "verdict": verdict, "findings": context.findings, "seed": seed,
         "began": began.isoformat(timespec="seconds"), "hours": round(sampler.now() / 3600, 3), "program": version, "note": arguments.note,
-        "kernel": platform.release(), "cores": len(os.sched_getaffinity(0)), "neutrons": arguments.neutrons,
+        "kernel": platform.release().split("-")[0], "cores": len(os.sched_getaffinity(0)), "neutrons": arguments.neutrons,
         "detectors": count, "runs": len(context.lives), "kills": kills, "kafka": not skipped, "kafka_skipped": skipped or None,
         "graphite": {"lines": graphite.lines, "connections": graphite.connections}, "service": told, "lives": context.lives,
     }
