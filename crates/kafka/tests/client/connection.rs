@@ -49,6 +49,16 @@ fn server(answer: impl Fn(TcpStream) + Send + 'static) -> String {
     address
 }
 
+/// A server that takes connections, and never answers.
+fn silent_server() -> String {
+    server(|stream| {
+        std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_secs(60));
+            drop(stream);
+        });
+    })
+}
+
 #[test]
 fn hosts_and_ports_that_are_wrong_are_named() {
     let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
@@ -78,12 +88,7 @@ fn hosts_and_ports_that_are_wrong_are_named() {
         let _ = stream.read(&mut request);
     });
     refused(&at(&old), Cause::BrokerTooOld, &[&old, "older than the protocol"]);
-    let silent = server(|stream| {
-        std::thread::spawn(move || {
-            std::thread::sleep(Duration::from_secs(60));
-            drop(stream);
-        });
-    });
+    let silent = silent_server();
     refused(&at(&silent), Cause::Silent, &[&silent, "nothing is answered"]);
 }
 
@@ -99,12 +104,7 @@ fn a_broker_that_answers_late_is_waited_for() {
 
 #[test]
 fn who_is_asked_to_end_waits_for_no_broker() {
-    let silent = server(|stream| {
-        std::thread::spawn(move || {
-            std::thread::sleep(Duration::from_secs(60));
-            drop(stream);
-        });
-    });
+    let silent = silent_server();
     let here = settings(&format!("brokers = '{silent}'"));
     let stop = Arc::new(AtomicBool::new(false));
     let whole_minute = || Deadline::from(Duration::from_secs(60)).or_when(&stop);
