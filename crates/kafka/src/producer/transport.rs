@@ -15,6 +15,10 @@ use std::time::Duration;
 /// Reports served by one poll, so that a call has an end.
 const MOST_POLLS: usize = 64;
 
+/// What librdkafka says, while the client lives, of messages that came to a partition as it was taken away
+/// (`rd_kafka_toppar_destroy_final`). Its text speaks of a broker.
+const PARTITION_REMOVED: RDKafkaErrorCode = RDKafkaErrorCode::BrokerDestroy;
+
 /// Sends messages to Kafka.
 pub(crate) struct KafkaTransport {
     producer: BaseProducer<Context>,
@@ -51,7 +55,7 @@ impl ProducerContext for Context {
     type DeliveryOpaque = Box<Ticket>;
 
     fn delivery(&self, result: &DeliveryResult<'_>, ticket: Box<Ticket>) {
-        let failure = result.as_ref().err().map(|(error, _)| (kind(error), error.to_string()));
+        let failure = result.as_ref().err().map(|(error, _)| (kind(error), reason(error)));
         if failure.is_none() {
             self.witness.clear();
         }
@@ -69,13 +73,23 @@ fn kind(error: &KafkaError) -> FailureKind {
             FailureKind::TimedOut
         }
         Some(Code::MessageSizeTooLarge | Code::InvalidMessageSize) => FailureKind::TooLarge,
-        Some(Code::UnknownTopic | Code::UnknownTopicOrPartition | Code::UnknownPartition) => {
-            FailureKind::UnknownTopic
-        }
+        Some(
+            Code::UnknownTopic | Code::UnknownTopicOrPartition | Code::UnknownPartition | PARTITION_REMOVED,
+        ) => FailureKind::UnknownTopic,
         Some(Code::TopicAuthorizationFailed | Code::ClusterAuthorizationFailed) => FailureKind::NotAuthorised,
         Some(Code::PurgeQueue | Code::PurgeInflight) => FailureKind::Purged,
         _ => FailureKind::Other,
     }
+}
+
+/// Why a message was not delivered, for a person.
+fn reason(error: &KafkaError) -> String {
+    if error.rdkafka_error_code() == Some(PARTITION_REMOVED) {
+        return format!(
+            "the partition is gone: its topic was deleted, or has fewer partitions now ({error})"
+        );
+    }
+    error.to_string()
 }
 
 impl KafkaTransport {
@@ -145,5 +159,23 @@ impl Transport for KafkaTransport {
 
     fn purge(&mut self) {
         self.producer.purge(PurgeConfig::default().queue().inflight());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_topic_deleted_while_messages_come_is_an_unknown_topic_whatever_librdkafka_calls_it() {
+        for code in
+            [RDKafkaErrorCode::UnknownTopicOrPartition, RDKafkaErrorCode::UnknownPartition, PARTITION_REMOVED]
+        {
+            let error = KafkaError::MessageProduction(code);
+            assert_eq!(kind(&error), FailureKind::UnknownTopic, "{error}");
+            assert!(reason(&error).to_lowercase().contains("partition"), "{}", reason(&error));
+        }
+        let error = KafkaError::MessageProduction(RDKafkaErrorCode::MessageSizeTooLarge);
+        assert_eq!((kind(&error), reason(&error)), (FailureKind::TooLarge, error.to_string()));
     }
 }
