@@ -43,7 +43,8 @@ miri() {
     step "Miri: rings of AF_XDP, what the kernel attaches to packets" \
         "$cargo" +nightly miri test "${build[@]}" -p evforge-net --lib -- xdp::ring socket::arrivals
     export MIRIFLAGS="-Zmiri-disable-isolation"
-    step "Miri: generated code of the messages" "$cargo" +nightly miri test "${build[@]}" -p evforge-messages --lib -- round_trip
+    # One case has a message of every schema in it.
+    step "Miri: generated code of the messages" env PROPTEST_CASES=4 "$cargo" +nightly miri test "${build[@]}" -p evforge-messages --lib -- round_trip
 }
 
 # A live run of everything, built with a sanitizer, that is soaked for some minutes; what it finds is in reports.

@@ -1,10 +1,11 @@
 //! Graphite: every counter with its value, and what a carbon that goes away misses.
 
-use crate::common::{LiveProgram, evforge};
+use crate::common::{LiveProgram, PROGRAM, evforge};
 use crate::metrics::carbon::{Place, Values, configuration, is_there};
 use evforge_core::counter::CounterInfo;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 /// Packets of a simulated NMX in a file.
@@ -125,20 +126,20 @@ fn what_is_counted_while_carbon_is_away_comes_when_it_is_back() {
     // Nobody is there when the run begins.
     let packets = capture(folder).display().to_string();
     let program = LiveProgram::start(&config, folder, &[]);
-    let to = program.address.clone();
-    let sending = std::thread::spawn(move || {
-        // Two seconds of packets in ten.
-        evforge(&["replay", &packets, "--to", &to, "--speed", "0.2"]);
-    });
+    // Slowly, and for as long as carbon takes to start: on a busy host that is some seconds.
+    let sending = ["replay", &packets, "--to", &program.address, "--speed", "0.2", "--loop", "0"];
+    let mut sending = Command::new(PROGRAM).args(sending).stderr(Stdio::null()).spawn().unwrap();
     std::thread::sleep(Duration::from_secs(2));
     let mut carbon = place.start();
-    std::thread::sleep(Duration::from_secs(3));
+    place.values_when(|values| last(values, "run.elapsed_seconds").is_some());
     // Killed with everything that it has not written to its files.
     carbon.0.kill().unwrap();
     carbon.0.wait().unwrap();
     std::thread::sleep(Duration::from_secs(2));
     carbon = place.start();
-    sending.join().unwrap();
+    std::thread::sleep(Duration::from_secs(3));
+    sending.kill().unwrap();
+    sending.wait().unwrap();
     let (stream, _) = program.finish();
     let report = report(folder);
     let events = stream["events"].as_f64();
