@@ -12,7 +12,7 @@ use crate::signals::stop_on_signals;
 use clap::Args;
 use evforge_config::{ByteSize, TimeSpan};
 use evforge_kafka::aggregate::{AggregateCounters, AggregateRules, Aggregation, AggregationSettings, Step};
-use evforge_kafka::client::Complaint;
+use evforge_kafka::client::{Cause, Complaint};
 use evforge_kafka::tools::{Begin, Until};
 use std::cell::RefCell;
 use std::path::PathBuf;
@@ -141,7 +141,13 @@ pub(super) fn aggregate(arguments: &AggregateArguments) -> Result<ExitStatus, Co
     NamedFiles::default().output("--report", &arguments.report).check(arguments.overwrite)?;
     check_writable("the report", &arguments.report)?;
     let stop = stop_on_signals()?;
-    let mut aggregation = Aggregation::open(&arguments.client.settings(), &settings)?;
+    let mut aggregation = match Aggregation::open(&arguments.client.settings(), &settings, &stop) {
+        Err(error) if error.cause == Cause::AskedToEnd => {
+            eprintln!("evforge: ended before the brokers had answered: nothing was read, and nothing is lost");
+            return Ok(ExitStatus::Good);
+        }
+        opened => opened?,
+    };
     for note in aggregation.notes() {
         eprintln!("evforge: {note}");
     }

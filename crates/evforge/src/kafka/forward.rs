@@ -8,6 +8,7 @@ use crate::exit_status::ExitStatus;
 use crate::output::Ending;
 use crate::signals::stop_on_signals;
 use clap::Args;
+use evforge_kafka::client::Deadline;
 use evforge_kafka::tools::Sender;
 use evforge_kafka::tools::forward::{LONGEST_LINE, LogLine, ValueType, forward as send};
 use evforge_messages::Encoder;
@@ -55,7 +56,8 @@ enum TypeChoice {
 pub(super) fn forward(arguments: &ForwardArguments) -> Result<ExitStatus, CommandError> {
     let stop = stop_on_signals()?;
     let lines = lines_of(&arguments.input)?;
-    let mut sender = Sender::open(&arguments.client.settings(), &arguments.to)?;
+    let mut sender =
+        Sender::open(&arguments.client.settings(), &arguments.to, &Deadline::of_opening().or_when(&stop))?;
     let value_type = match arguments.value_type {
         TypeChoice::Double => ValueType::Double,
         TypeChoice::Int64 => ValueType::Int64,

@@ -11,6 +11,7 @@ use crate::same_file::NamedFiles;
 use crate::signals::stop_on_signals;
 use clap::Args;
 use evforge_config::TimeSpan;
+use evforge_kafka::client::Deadline;
 use evforge_kafka::tools::replay::{FilePulse, PulseReplay, ReplayReport, ReplaySettings, replay_topic};
 use evforge_kafka::tools::{Begin, Sender, TopicReader, Until};
 use evforge_pipeline::report::grouped;
@@ -79,16 +80,17 @@ pub(super) fn replay(arguments: &ReplayArguments) -> Result<ExitStatus, CommandE
         new_times: arguments.new_times.then(now_ns),
     };
     let client = arguments.client.settings();
+    let deadline = Deadline::of_opening().or_when(&stop);
     let (report, sender, failure) = if is_file {
         let mut reader = EventReader::open(&arguments.input)?;
-        let mut sender = Sender::open(&client, &arguments.to)?;
+        let mut sender = Sender::open(&client, &arguments.to, &deadline)?;
         let (report, failure) = replay_file(&mut reader, &mut sender, settings, arguments, &stop)?;
         (report, sender, failure)
     } else {
         let topic = arguments.input.to_str().ok_or("the name of the topic is not text")?;
         let begin = arguments.begin.place(Begin::Oldest);
-        let mut reader = TopicReader::open(&client, topic, begin, Until::Present)?;
-        let mut sender = Sender::open(&client, &arguments.to)?;
+        let mut reader = TopicReader::open(&client, topic, begin, Until::Present, &deadline)?;
+        let mut sender = Sender::open(&client, &arguments.to, &deadline)?;
         let report = replay_topic(&mut reader, &mut sender, &settings, &stop)?;
         (report, sender, None)
     };

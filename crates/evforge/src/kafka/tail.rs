@@ -9,6 +9,7 @@ use crate::output::{is_reader_gone, print};
 use crate::signals::stop_on_signals;
 use clap::Args;
 use evforge_config::TimeSpan;
+use evforge_kafka::client::Deadline;
 use evforge_kafka::tools::line::{Filter, Line};
 use evforge_kafka::tools::{Begin, Next, TopicReader, Until};
 use evforge_messages::{RefusedCounters, Schema};
@@ -57,7 +58,9 @@ pub(super) fn tail(arguments: &TailArguments) -> Result<ExitStatus, CommandError
     let filter = Filter { schemas: arguments.schema.clone(), sources: arguments.source.clone() };
     let until = if arguments.until_end { Until::Present } else { Until::Forever };
     let begin = arguments.begin.place(Begin::Last(LAST));
-    let mut reader = TopicReader::open(&arguments.client.settings(), &arguments.topic, begin, until)?;
+    let opening = Deadline::of_opening().or_when(&stop);
+    let mut reader =
+        TopicReader::open(&arguments.client.settings(), &arguments.topic, begin, until, &opening)?;
     let deadline = arguments.ends_after.map(|time| Instant::now() + time.to_std());
     let mut counted = RefusedCounters::default();
     let (mut shown, mut heard, mut has_complained) = (0, Instant::now(), false);

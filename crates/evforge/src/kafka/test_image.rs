@@ -10,6 +10,7 @@ use crate::signals::stop_on_signals;
 use clap::Args;
 use evforge_config::TimeSpan;
 use evforge_core::quantity::Frequency;
+use evforge_kafka::client::Deadline;
 use evforge_kafka::tools::Sender;
 use evforge_kafka::tools::test_image::{TestImage, send_image};
 use std::sync::atomic::AtomicBool;
@@ -71,7 +72,8 @@ pub(super) fn test_image(arguments: &TestImageArguments) -> Result<ExitStatus, C
     };
     let lit = image.pixels()?;
     let stop = stop_on_signals()?;
-    let mut sender = Sender::open(&arguments.client.settings(), &arguments.to)?;
+    let mut sender =
+        Sender::open(&arguments.client.settings(), &arguments.to, &Deadline::of_opening().or_when(&stop))?;
     if !arguments.quiet {
         eprintln!(
             "sending a letter F in a frame on {width} x {height} pixels ({} of them lit), {} events per pulse",

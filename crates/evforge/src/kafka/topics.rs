@@ -8,17 +8,14 @@ use crate::output::print;
 use crate::signals::stop_on_signals;
 use clap::Args;
 use evforge_config::TimeSpan;
-use evforge_kafka::client::check;
+use evforge_kafka::client::{Deadline, check};
 use evforge_kafka::tools::line::{data_time, kafka_time};
 use evforge_kafka::tools::survey::{Sample, SourceFindings, TopicFindings, survey};
 use evforge_pipeline::report::{grouped, scaled};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
 
-/// How long brokers may take to say which topics they have.
-const WITHIN: Duration = Duration::from_secs(10);
 /// Partitions that have a line each; of more, the offsets of all are in one.
 const SHOWN_PARTITIONS: usize = 16;
 
@@ -45,25 +42,24 @@ pub(super) struct TopicsArguments {
 pub(super) fn topics(arguments: &TopicsArguments) -> Result<ExitStatus, CommandError> {
     let settings = arguments.client.settings();
     let named: Vec<&str> = arguments.topics.iter().map(String::as_str).collect();
-    let checked = check(&settings, &named, WITHIN)?;
+    let stop = stop_on_signals()?;
+    let checked = check(&settings, &named, Deadline::of_opening().or_when(&stop).of_an_answer())?;
     let all = match named.is_empty() {
         true => checked.names.iter().filter(|name| !name.starts_with("__")).cloned().collect(),
         false => arguments.topics.clone(),
     };
-    let stop = stop_on_signals()?;
-    let is_over = || stop.load(Ordering::Relaxed);
     let sample = Sample { messages: arguments.sample, within: arguments.within.to_std() };
     let mut in_json = Vec::new();
     if all.is_empty() && !arguments.json {
         print(&format!("there are no topics at {}\n", settings.brokers_text()))?;
     }
     for name in &all {
-        let findings = survey(&settings, name, sample, &is_over)?;
+        let findings = survey(&settings, name, sample, &stop)?;
         match arguments.json {
             true => in_json.push(json_of(&findings)),
             false => print(&text_of(&findings))?,
         }
-        if is_over() {
+        if stop.load(Ordering::Relaxed) {
             break;
         }
     }

@@ -111,7 +111,7 @@ pub(crate) fn serve(arguments: ServeArguments, registry: Registry) -> Result<Exi
     let ports = ControlPorts::open_for(&first.config, named, Some(Arc::new(runs.clone())))?;
     // What another program is writing at this moment is left to it.
     left_files::recover_all(last.number, &last.left);
-    let topic = RunTopic::follow(&first.config, &runs)?;
+    let topic = RunTopic::follow(&first.config, &runs, &end)?;
     let at_once = first.config.serve.start_at_once;
     let phases = Phases {
         source: &source,

@@ -6,7 +6,7 @@ use super::phase::Phase;
 use crate::CommandError;
 use evforge_config::Config;
 use evforge_control::{Refusal, RunService as _, Runs, WantedRun};
-use evforge_kafka::client::ClientSettings;
+use evforge_kafka::client::{ClientError, ClientSettings, Deadline};
 use evforge_kafka::tools::{Begin, Next, TopicReader, Until};
 use evforge_log::group;
 use evforge_messages::{Message, Pl72, S6s4t, decode};
@@ -28,11 +28,15 @@ pub(super) struct RunTopic {
 }
 
 impl RunTopic {
-    /// Follows the topic of a configuration, from now on; none if it has none.
+    /// Follows the topic of a configuration, from now on, unless `end` is set before it is open; none if it has none.
     ///
     /// # Errors
     /// If the topic cannot be read now, or `[kafka]` is wrong.
-    pub(super) fn follow(config: &Config, runs: &Runs<Phase>) -> Result<Option<Self>, CommandError> {
+    pub(super) fn follow(
+        config: &Config,
+        runs: &Runs<Phase>,
+        end: &Arc<AtomicBool>,
+    ) -> Result<Option<Self>, CommandError> {
         let Some(topic) = config.serve.run_topic.clone() else { return Ok(None) };
         let client: ClientSettings = config.table("kafka")?;
         if client.brokers.is_none() {
@@ -41,7 +45,7 @@ impl RunTopic {
             )
             .into());
         }
-        let reader = TopicReader::open(&client, &topic, Begin::Newest, Until::Forever)?;
+        let reader = open(&client, &topic, end)?;
         let is_over = Arc::new(AtomicBool::new(false));
         let mut listener = Listener {
             runs: runs.clone(),
@@ -55,6 +59,12 @@ impl RunTopic {
             .spawn(move || listener.listen(reader, &client, &topic, &ends))?;
         Ok(Some(Self { is_over, thread: Some(thread) }))
     }
+}
+
+/// Opens the topic at its end.
+fn open(client: &ClientSettings, topic: &str, end: &Arc<AtomicBool>) -> Result<TopicReader, ClientError> {
+    let deadline = Deadline::of_opening().or_when(end);
+    TopicReader::open(client, topic, Begin::Newest, Until::Forever, &deadline)
 }
 
 impl Drop for RunTopic {
@@ -78,7 +88,13 @@ struct Listener {
 }
 
 impl Listener {
-    fn listen(&mut self, reader: TopicReader, client: &ClientSettings, topic: &str, is_over: &AtomicBool) {
+    fn listen(
+        &mut self,
+        reader: TopicReader,
+        client: &ClientSettings,
+        topic: &str,
+        is_over: &Arc<AtomicBool>,
+    ) {
         let mut reader = Some(reader);
         while !is_over.load(Ordering::Relaxed) {
             if self.stop_ms.is_some_and(|stop| now_ms() >= stop) {
@@ -86,7 +102,7 @@ impl Listener {
             }
             let Some(open) = &mut reader else {
                 std::thread::sleep(AGAIN);
-                reader = TopicReader::open(client, topic, Begin::Newest, Until::Forever).ok();
+                reader = open(client, topic, is_over).ok();
                 continue;
             };
             match open.next(TURN) {

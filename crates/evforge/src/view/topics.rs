@@ -12,10 +12,11 @@ use evforge_core::batch_filler::BatchFiller;
 use evforge_core::beam_monitor::{BeamMonitorKind, BeamMonitorPlan, TimeOfFlightBins};
 use evforge_core::counter::CounterSnapshot;
 use evforge_core::event::EventBatch;
-use evforge_kafka::client::ClientSettings;
+use evforge_kafka::client::{ClientSettings, Deadline};
 use evforge_kafka::events::{EventTopics, MonitorPixels, TopicRole, TopicUse, Went};
 use evforge_kafka::tools::{Begin, Until};
 use serde_json::{Map, json};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -30,7 +31,7 @@ const QUIET: Duration = Duration::from_secs(3);
 pub(super) fn view_topics(
     arguments: &ViewArguments,
     config: Option<&Config>,
-    stop: &AtomicBool,
+    stop: &Arc<AtomicBool>,
 ) -> Result<ExitStatus, CommandError> {
     let config = config.ok_or(
         "messages do not say how many pixels there are: name the configuration of the instrument with --config FILE",
@@ -49,7 +50,8 @@ pub(super) fn view_topics(
     let until = if arguments.until_end { Until::Present } else { Until::Forever };
     let begin = arguments.begin.place(Begin::Newest);
     let settings = settings(arguments);
-    let mut source = EventTopics::open(&settings, &topics, (begin, until), pixels)?;
+    let mut source =
+        EventTopics::open(&settings, &topics, (begin, until), pixels, &Deadline::of_opening().or_when(stop))?;
     let names: Vec<&str> = topics.iter().map(|topic| topic.name.as_str()).collect();
     let input = format!("topics {}", names.join(", "));
     let shown =

@@ -39,14 +39,15 @@ pub(super) fn write_file(arguments: &WriteArguments) -> Result<ExitStatus, Comma
         remove(output)?;
     }
     let plan = plan(arguments, output, &said, structure)?;
+    let stop = stop_on_signals()?;
     let settings = JobSettings {
         client,
         readers: usize::from(arguments.storage.readers),
         flush_interval: arguments.storage.flush_interval.to_std(),
         storage: arguments.storage.storage(),
         bases: Arc::new(SaidBases),
+        stop: Arc::clone(&stop),
     };
-    let stop = stop_on_signals()?;
     let job = Job::start(plan, settings).map_err(|error| error.to_string())?;
     let mut line = ProgressLine::new(arguments.quiet || arguments.json);
     let (mut is_stopping, mut printed) = (false, None::<Instant>);

@@ -24,6 +24,7 @@ pub(super) fn serve(arguments: &WriteArguments) -> Result<ExitStatus, CommandErr
     settings.is_command_topic_quiet = *no_answers;
     settings.service_id = service_id.clone().unwrap_or_default();
     settings.jobs_at_most = usize::from(*jobs);
+    let stop = stop_on_signals()?;
     let runner = JobRunnerSettings {
         files: folder.clone().unwrap_or_else(|| PathBuf::from(".")),
         templates: templates.clone(),
@@ -34,11 +35,11 @@ pub(super) fn serve(arguments: &WriteArguments) -> Result<ExitStatus, CommandErr
             flush_interval: arguments.storage.flush_interval.to_std(),
             storage: arguments.storage.storage(),
             bases: Arc::new(PlainBases),
+            stop: Arc::clone(&stop),
         },
         leeway_before: leeway.0,
         leeway_after: leeway.1,
     };
-    let stop = stop_on_signals()?;
     let mut runner = JobRunner::open(runner, &mut |line| say(line))?;
     service::run(&settings, &mut runner, &stop, &mut |line| say(line)).map_err(|error| error.to_string())?;
     Ok(ExitStatus::Good)

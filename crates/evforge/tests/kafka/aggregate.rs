@@ -2,7 +2,7 @@
 
 use crate::common::{PROGRAM, text, workspace};
 use crate::consumers::{OLD, consumer, found};
-use evforge_kafka::client::{Brokers, ClientSettings};
+use evforge_kafka::client::{Brokers, ClientSettings, Deadline};
 use evforge_kafka::tools::{Begin, Next, Outgoing, Record, Sender, TopicReader, Until};
 use evforge_messages::{Encoder, Ev44, Message, Pu00};
 use evforge_testkit::kafka_broker::{Broker, is_possible};
@@ -123,7 +123,8 @@ fn to_the_end(broker: &Broker, folder: &Path) -> (Option<i32>, Value) {
 
 fn read(broker: &Broker, topic: &str) -> Vec<Record> {
     let mut reader =
-        TopicReader::open(&settings(broker), topic, Begin::Oldest, Until::Present).expect("a topic");
+        TopicReader::open(&settings(broker), topic, Begin::Oldest, Until::Present, &Deadline::of_opening())
+            .expect("a topic");
     let mut records = Vec::new();
     loop {
         match reader.next(Duration::from_secs(30)).expect("messages") {
@@ -217,7 +218,7 @@ fn frames_are_put_together_once_however_often_it_is_killed() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut random = Numbers(0x9e37_79b9_7f4a_7c15);
     let mut expected = Frames::new();
-    let mut sender = Sender::open(&settings(&broker), "raw").expect("a broker");
+    let mut sender = Sender::open(&settings(&broker), "raw", &Deadline::of_opening()).expect("a broker");
     for _ in 0..6 {
         // A machine that is busy may be slow to send all of a frame: no time is up here.
         let mut child = start(&broker, &["--expiry", "1min"]);
@@ -243,7 +244,7 @@ fn frames_are_put_together_once_however_often_it_is_killed() {
     // Nothing is new. Then messages that are late, one of no use, and a frame that is new.
     let (status, _) = to_the_end(&broker, folder.path());
     assert_eq!(status, Some(4));
-    let mut sender = Sender::open(&settings(&broker), "raw").expect("a broker");
+    let mut sender = Sender::open(&settings(&broker), "raw", &Deadline::of_opening()).expect("a broker");
     // Of the newest frames it is known that they have left; of old ones, that nobody knows.
     let late = |number: i64| events(BEGIN + number * PERIOD + 3, &[(1, 1), (2, 2)]);
     for payload in [&late(expected.len() as i64 - 2)[..], &late(0), b"garbage"] {
@@ -288,7 +289,7 @@ fn what_waits_is_sent_at_sigterm() {
     let broker = Broker::start();
     broker.create_topic("raw", PARTITIONS as u32);
     broker.create_topic("events", 2);
-    let mut sender = Sender::open(&settings(&broker), "raw").expect("a broker");
+    let mut sender = Sender::open(&settings(&broker), "raw", &Deadline::of_opening()).expect("a broker");
     let mut random = Numbers(7);
     let expected: Frames = (0..5).map(|number| (number, send(&mut sender, number, &mut random))).collect();
     assert!(sender.finish(Duration::from_secs(30), &RUN).is_complete());
@@ -324,7 +325,7 @@ fn a_broker_that_goes_away_and_a_second_instance_do_no_harm() {
     let mut broker = Broker::start();
     broker.create_topic("raw", PARTITIONS as u32);
     broker.create_topic("events", 2);
-    let mut sender = Sender::open(&settings(&broker), "raw").expect("a broker");
+    let mut sender = Sender::open(&settings(&broker), "raw", &Deadline::of_opening()).expect("a broker");
     let mut random = Numbers(99);
     let mut expected = Frames::new();
     let mut more = |sender: &mut Sender, expected: &mut Frames, frames: usize| {
@@ -365,6 +366,8 @@ fn a_broker_that_goes_away_and_a_second_instance_do_no_harm() {
     let output = first.wait_with_output().expect("its end");
     let said = text(&output.stderr);
     assert!(output.status.code() == Some(1) && said.contains("another instance has begun"), "{said}");
+    // These are the second one's, once it has looked at what there is.
+    more(&mut sender, &mut expected, 50);
     assert!(sender.finish(Duration::from_secs(30), &RUN).is_complete());
     wait(&broker, expected.len() - 20);
     let signalled = Command::new("kill").args(["-s", "TERM", &second.id().to_string()]).status();

@@ -1,7 +1,7 @@
 //! `evforge kafka …` with a real broker: what is sent is told, shown and sent again, with the documented exit statuses.
 
 use crate::common::{PROGRAM, text, workspace};
-use evforge_kafka::client::{Brokers, ClientSettings};
+use evforge_kafka::client::{Brokers, ClientSettings, Deadline};
 use evforge_kafka::tools::{Begin, Next, Outgoing, Sender, TopicReader, Until};
 use evforge_messages::Message;
 use evforge_stream::nexus::{EventReader, ReadPulse};
@@ -117,7 +117,7 @@ fn a_tail_follows_until_it_is_ended_and_takes_a_closed_pipe_for_an_end() {
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     // It may begin a little later than this; what is there then is shown as well.
     let begin = Instant::now();
-    let mut sender = Sender::open(&settings(&broker), "events").unwrap();
+    let mut sender = Sender::open(&settings(&broker), "events", &Deadline::of_opening()).unwrap();
     for number in 0..4 {
         let payload = b"garbage \x1b[2J\n that is no message";
         let message = Outgoing { payload, partition: Some(number), ..Outgoing::default() };
@@ -152,7 +152,8 @@ fn a_tail_follows_until_it_is_ended_and_takes_a_closed_pipe_for_an_end() {
 /// Pulses with their events, from messages.
 fn pulses_of(broker: &Broker, topic: &str) -> Vec<ReadPulse> {
     let mut reader =
-        TopicReader::open(&settings(broker), topic, Begin::Oldest, Until::Present).expect("a topic");
+        TopicReader::open(&settings(broker), topic, Begin::Oldest, Until::Present, &Deadline::of_opening())
+            .expect("a topic");
     let mut pulses: Vec<ReadPulse> = Vec::new();
     loop {
         let record = match reader.next(Duration::from_secs(20)).expect("messages") {
@@ -234,7 +235,7 @@ fn a_file_and_a_topic_are_replayed_event_for_event() {
     }
 
     // Messages that are none are counted and left out; so are those that are too large for the topic.
-    let mut sender = Sender::open(&settings(&broker), "again").unwrap();
+    let mut sender = Sender::open(&settings(&broker), "again", &Deadline::of_opening()).unwrap();
     let message = Outgoing { payload: b"garbage", ..Outgoing::default() };
     assert!(sender.send(&message, &RUN).unwrap());
     assert!(sender.finish(Duration::from_secs(10), &RUN).is_complete());

@@ -2,7 +2,7 @@
 //! `evforge kafka aggregate`. Both are the same.
 
 use crate::common::{PROGRAM, evforge, text, workspace};
-use evforge_kafka::client::{Brokers, ClientSettings};
+use evforge_kafka::client::{Brokers, ClientSettings, Deadline};
 use evforge_kafka::tools::{Begin, Next, Record, TopicReader, Until};
 use evforge_messages::Message;
 use evforge_testkit::kafka_broker::{Broker, is_possible};
@@ -11,7 +11,9 @@ use std::time::Duration;
 
 fn read(broker: &Broker, topic: &str) -> Vec<Record> {
     let settings = ClientSettings::new(broker.address().parse::<Brokers>().expect("an address"));
-    let mut reader = TopicReader::open(&settings, topic, Begin::Oldest, Until::Present).expect("a topic");
+    let mut reader =
+        TopicReader::open(&settings, topic, Begin::Oldest, Until::Present, &Deadline::of_opening())
+            .expect("a topic");
     let mut records = Vec::new();
     loop {
         match reader.next(Duration::from_secs(30)).expect("messages") {

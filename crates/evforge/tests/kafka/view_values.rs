@@ -2,7 +2,7 @@
 //! as they were sent; charge is that of the window; whatever is hostile is bounded and counted.
 
 use crate::common::{PROGRAM, send_signal, text, wait_until, workspace};
-use evforge_kafka::client::{Brokers, ClientSettings};
+use evforge_kafka::client::{Brokers, ClientSettings, Deadline};
 use evforge_kafka::tools::{Outgoing, Sender};
 use evforge_messages::da00::Variable;
 use evforge_messages::hs01::{Counts, Dimension};
@@ -95,7 +95,7 @@ struct Topics {
 
 impl Topics {
     fn send(&self, topic: &str, payloads: &[Vec<u8>]) {
-        let mut sender = Sender::open(&self.settings, topic).expect("a sender");
+        let mut sender = Sender::open(&self.settings, topic, &Deadline::of_opening()).expect("a sender");
         for payload in payloads {
             assert!(sender.send(&Outgoing { payload, ..Outgoing::default() }, &RUN).expect("sent"));
         }

@@ -157,6 +157,7 @@ pub(super) fn job(filling: &Filling, layout: Layout, deflate: Option<u8>) -> Out
         flush_interval: FLUSH_INTERVAL,
         storage: storage(deflate),
         bases: Arc::new(NoBase),
+        stop: Arc::default(),
     };
     let job = Job::start(plan, settings)?;
     let begun = Measured::begin();

@@ -139,7 +139,9 @@ fn passes(error: &JobError, since: Instant) -> bool {
     match error {
         // Brokers that have just been started may not know their topics yet.
         JobError::Kafka(error) => {
-            !error.cause.is_final() || error.cause == Cause::UnknownTopic && since.elapsed() < LET_GO
+            let is_new = error.cause == Cause::UnknownTopic && since.elapsed() < LET_GO;
+            // Whoever has asked for the end ends this, too; the next start takes it up.
+            !error.cause.is_final() || is_new || error.cause == Cause::AskedToEnd
         }
         JobError::File(FileError::NoSpace { .. }) => true,
         JobError::File(FileError::InUse(_) | FileError::Nexus(NexusError::InUse(_))) => {

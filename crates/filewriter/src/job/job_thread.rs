@@ -8,6 +8,7 @@ use super::progress::{Phase, Progress};
 use super::session::{Command, Session};
 use super::settings::JobSettings;
 use crate::file::{FileError, Names};
+use evforge_kafka::client::Deadline;
 use std::fs;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -103,22 +104,23 @@ fn run(
     began: &SyncSender<Result<(), JobError>>,
 ) -> JobEnd {
     let mut set_aside = Vec::new();
-    let mut opened = match open(&mut plan, settings, &mut set_aside) {
-        Ok(Begun::Open(opened)) => *opened,
-        Ok(Begun::WasComplete(end)) => {
-            let _ = began.send(Ok(()));
-            return *end;
-        }
-        Err(error) => {
-            let failed = Phase::Failed(error.to_string());
-            let _ = began.send(Err(error));
-            return JobEnd {
-                id: plan.id,
-                progress: Progress { phase: failed, ..Progress::default() },
-                ..JobEnd::default()
-            };
-        }
-    };
+    let mut opened =
+        match open(&mut plan, settings, &mut set_aside, &Deadline::of_opening().or_when(&settings.stop)) {
+            Ok(Begun::Open(opened)) => *opened,
+            Ok(Begun::WasComplete(end)) => {
+                let _ = began.send(Ok(()));
+                return *end;
+            }
+            Err(error) => {
+                let failed = Phase::Failed(error.to_string());
+                let _ = began.send(Err(error));
+                return JobEnd {
+                    id: plan.id,
+                    progress: Progress { phase: failed, ..Progress::default() },
+                    ..JobEnd::default()
+                };
+            }
+        };
     let _ = began.send(Ok(()));
     let (mut attempts, mut is_aborted) = (0, false);
     loop {
@@ -141,7 +143,8 @@ fn run(
         let again = match error.cause {
             cause if attempts > ATTEMPTS => Err(cause),
             JobError::File(FileError::Gone(path)) => Err(JobError::File(FileError::Gone(path))),
-            _ => open(&mut plan, settings, &mut set_aside),
+            // A file that is being written is taken up again, even at the end.
+            _ => open(&mut plan, settings, &mut set_aside, &Deadline::of_opening()),
         };
         opened = match again {
             Ok(Begun::Open(opened)) => *opened,

@@ -11,6 +11,7 @@ use super::streams::Streams;
 use super::topics::Topics;
 use crate::file::{FileError, FilePlan, Names, Reopened, WriterFile, is_there};
 use crate::structure::{self, Group, Node, RunTimes, StreamModule};
+use evforge_kafka::client::Deadline;
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -29,11 +30,12 @@ pub(super) struct Opened {
     pub(super) topics: Topics,
 }
 
-/// Makes the file, or takes it up.
+/// Makes the file, or takes it up, with what brokers say until the deadline.
 pub(super) fn open(
     plan: &mut JobPlan,
     settings: &JobSettings,
     set_aside: &mut Vec<(PathBuf, String)>,
+    deadline: &Deadline,
 ) -> Result<Begun, JobError> {
     let structure =
         structure::parse(&plan.structure).map_err(|error| JobError::Structure(error.to_string()))?;
@@ -66,7 +68,7 @@ pub(super) fn open(
             }
             Reopened::GoesOn(file, job) => {
                 let (streams, routes) = Streams::of(&file.modules);
-                let topics = Topics::open(&settings.client, &routes)?;
+                let topics = Topics::open(&settings.client, &routes, deadline)?;
                 let partitions = Partitions::of(&kept.unwrap_or_default(), &routes);
                 let mut running = Running::new(*file, partitions, streams, Arc::new(routes));
                 running.restore(job).map_err(|why| FileError::Damaged { path: names.writing(), why })?;
@@ -88,11 +90,11 @@ pub(super) fn open(
             "the structure asks for no topic: there is nothing to be written".into(),
         ));
     }
-    let topics = Topics::open(&settings.client, &routes)?;
+    let topics = Topics::open(&settings.client, &routes, deadline)?;
     let is_new = kept.is_none();
     let first = match kept {
         Some(first) => first,
-        None => topics.first(plan.begin)?,
+        None => topics.first(plan.begin, deadline)?,
     };
     let sources: usize = asked.iter().map(|module| module.sources.len()).sum();
     let numbered =

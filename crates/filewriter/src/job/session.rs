@@ -11,6 +11,7 @@ use super::settings::JobSettings;
 use super::topics::{At, EndsWatch, Topics};
 use super::window::Window;
 use crate::file::{Ending, FileError, Names};
+use evforge_kafka::client::Deadline;
 use std::fs;
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, TryRecvError};
@@ -132,7 +133,7 @@ impl<'a> Session<'a> {
         let places = running.partitions.places(&running.awaited());
         let readers = Readers::start(&self.settings.client, &running.routes, &places, self.settings.readers)?;
         if self.plan.until == Until::Present {
-            self.set_ends(running, &topics.ends()?);
+            self.set_ends(running, &topics.ends(&Deadline::of_opening())?);
         }
         let ends = EndsWatch::start(topics).map_err(|cause| FileError::Io {
             attempt: "start the thread that asks for the ends of partitions for",

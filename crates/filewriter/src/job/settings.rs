@@ -5,6 +5,7 @@ use evforge_kafka::client::ClientSettings;
 use serde_json::Value;
 use std::fmt::Debug;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 /// Makes what is in a file first from what a job says of it: it is asked again where a file has to be made once more.
@@ -29,4 +30,6 @@ pub struct JobSettings {
     pub storage: Storage,
     /// What is in files first.
     pub bases: Arc<dyn Bases>,
+    /// Set when no job is to begin any more: what brokers are asked before it is not waited for.
+    pub stop: Arc<AtomicBool>,
 }

@@ -2,17 +2,14 @@
 
 use super::plan::Begin;
 use super::routes::Routes;
-use evforge_kafka::client::{Cause, ClientError, ClientSettings, Witness, check, explain_error};
-use rdkafka::consumer::{BaseConsumer, Consumer};
-use rdkafka::error::KafkaError;
-use rdkafka::{Offset, TopicPartitionList};
+use evforge_kafka::client::{
+    Cause, ClientError, ClientSettings, Deadline, Witness, check, explain_error, first_since, partition_ends,
+};
+use rdkafka::consumer::BaseConsumer;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
-
-/// How long brokers may take to answer.
-const WITHIN: Duration = Duration::from_secs(10);
 
 /// How often ends are asked for.
 const EVERY: Duration = Duration::from_millis(500);
@@ -29,9 +26,13 @@ pub(super) struct Topics {
 
 impl Topics {
     /// Asks what partitions there are.
-    pub(super) fn open(settings: &ClientSettings, routes: &Routes) -> Result<Self, ClientError> {
+    pub(super) fn open(
+        settings: &ClientSettings,
+        routes: &Routes,
+        deadline: &Deadline,
+    ) -> Result<Self, ClientError> {
         let names: Vec<&str> = routes.topics().iter().map(String::as_str).collect();
-        let checked = check(settings, &names, WITHIN)?;
+        let checked = check(settings, &names, deadline.of_an_answer())?;
         let mut partitions = Vec::new();
         for topic in &checked.topics {
             if topic.partitions.is_empty() {
@@ -48,53 +49,35 @@ impl Topics {
         let consumer = settings
             .config(&[("group.id", "evforge-write"), ("enable.auto.commit", "false")])?
             .create_with_context(Witness::default())
-            .map_err(|error| failed("a consumer", &error))?;
+            .map_err(|error| ClientError::settings(explain_error(&error).sentence()))?;
         Ok(Self { consumer, partitions })
     }
 
     /// The first message of each partition to read.
-    pub(super) fn first(&self, begin: Begin) -> Result<Vec<At>, ClientError> {
-        match begin {
-            Begin::Oldest => self.watermarks(|low, _| low),
-            Begin::Since(ms) => {
-                let mut asked = TopicPartitionList::new();
-                for (topic, partition) in &self.partitions {
-                    let added = asked.add_partition_offset(topic, *partition, Offset::Offset(ms));
-                    added.map_err(|error| failed(topic, &error))?;
-                }
-                let found = self
-                    .consumer
-                    .offsets_for_times(asked, WITHIN)
-                    .map_err(|error| failed("a time cannot be looked up", &error))?;
-                let ends = self.ends()?;
-                let at = |(topic, partition, end): &At| {
-                    let offset = found.find_partition(topic, *partition).map(|found| found.offset());
-                    match offset {
-                        Some(Offset::Offset(offset)) => (topic.clone(), *partition, offset),
-                        // All messages are older.
-                        _ => (topic.clone(), *partition, *end),
-                    }
-                };
-                Ok(ends.iter().map(at).collect())
-            }
-        }
+    pub(super) fn first(&self, begin: Begin, deadline: &Deadline) -> Result<Vec<At>, ClientError> {
+        let (oldest, ends) = self.oldest_and_ends(deadline)?;
+        let Begin::Since(ms) = begin else { return Ok(oldest) };
+        let asked: Vec<_> = self.partitions.iter().map(|(topic, number)| (topic.as_str(), *number)).collect();
+        let found = first_since(&self.consumer, &asked, ms, &deadline.of_an_answer())?;
+        // Where there is none, all messages are older.
+        let first = |((topic, number, end), first): (At, Option<i64>)| (topic, number, first.unwrap_or(end));
+        Ok(ends.into_iter().zip(found).map(first).collect())
     }
 
     /// The number of the next message that each partition will get.
-    pub(super) fn ends(&self) -> Result<Vec<At>, ClientError> {
-        self.watermarks(|_, high| high)
+    pub(super) fn ends(&self, deadline: &Deadline) -> Result<Vec<At>, ClientError> {
+        self.oldest_and_ends(deadline).map(|(_, ends)| ends)
     }
 
-    fn watermarks(&self, choose: impl Fn(i64, i64) -> i64) -> Result<Vec<At>, ClientError> {
-        let mut all = Vec::with_capacity(self.partitions.len());
-        for (topic, partition) in &self.partitions {
-            let (low, high) = self
-                .consumer
-                .fetch_watermarks(topic, *partition, WITHIN)
-                .map_err(|error| failed(&format!("partition {partition} of {topic}"), &error))?;
-            all.push((topic.clone(), *partition, choose(low, high)));
+    /// The oldest message that each partition has, and the number of the next one.
+    fn oldest_and_ends(&self, deadline: &Deadline) -> Result<(Vec<At>, Vec<At>), ClientError> {
+        let (mut oldest, mut ends) = (Vec::new(), Vec::new());
+        for (topic, number) in &self.partitions {
+            let (low, high) = partition_ends(&self.consumer, (topic, *number), &deadline.of_an_answer())?;
+            oldest.push((topic.clone(), *number, low));
+            ends.push((topic.clone(), *number, high));
         }
-        Ok(all)
+        Ok((oldest, ends))
     }
 }
 
@@ -116,7 +99,7 @@ impl EndsWatch {
         thread::Builder::new().name("ends".into()).spawn(move || {
             while !stop.load(Ordering::Relaxed) {
                 let asked = Instant::now();
-                if let (Ok(oldest), Ok(ends)) = (topics.watermarks(|low, _| low), topics.ends()) {
+                if let Ok((oldest, ends)) = topics.oldest_and_ends(&Deadline::of_opening().or_when(&stop)) {
                     *latest.lock().unwrap_or_else(PoisonError::into_inner) = Some((asked, oldest, ends));
                 }
                 thread::park_timeout(EVERY);
@@ -149,8 +132,4 @@ impl Drop for EndsWatch {
         // A thread that waits for brokers is not waited for.
         self.stop.store(true, Ordering::Relaxed);
     }
-}
-
-fn failed(what: &str, error: &KafkaError) -> ClientError {
-    ClientError { cause: Cause::Other, message: format!("{what}: {}", explain_error(error).sentence()) }
 }

@@ -2,7 +2,7 @@
 
 use super::FakeJobs;
 use evforge_filewriter::control::service::{ServiceSettings, run};
-use evforge_kafka::client::{Brokers, ClientSettings};
+use evforge_kafka::client::{Brokers, ClientSettings, Deadline};
 use evforge_kafka::tools::{Begin, Next, Outgoing, Record, Sender, TopicReader, Until};
 use evforge_testkit::kafka_broker::Broker;
 use serde_json::Value;
@@ -61,7 +61,7 @@ pub(crate) fn wait(what: &str, is_so: impl Fn() -> bool) {
 }
 
 pub(crate) fn send(client: &ClientSettings, topic: &str, payload: &[u8]) {
-    let mut sender = Sender::open(client, topic).expect("a topic");
+    let mut sender = Sender::open(client, topic, &Deadline::of_opening()).expect("a topic");
     assert!(sender.send(&Outgoing { payload, ..Outgoing::default() }, &RUN).expect("it is sent"));
     assert!(sender.finish(WITHIN, &RUN).is_complete());
 }
@@ -74,7 +74,8 @@ pub(crate) struct Listener {
 
 impl Listener {
     pub(crate) fn open(client: &ClientSettings, topic: &str) -> Self {
-        let reader = TopicReader::open(client, topic, Begin::Oldest, Until::Forever).expect("a topic");
+        let reader = TopicReader::open(client, topic, Begin::Oldest, Until::Forever, &Deadline::of_opening())
+            .expect("a topic");
         Self { reader, records: Vec::new() }
     }
 

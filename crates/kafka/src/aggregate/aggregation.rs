@@ -3,9 +3,11 @@
 use super::messages::FrameMessages;
 use super::transactions::{GiveUp, NotSent, Transactions};
 use super::{AggregateCounters, AggregateRules, Aggregator, PartitionPosition, RawMessage, start};
-use crate::client::{ClientError, ClientSettings, Complaint};
+use crate::client::{ClientError, ClientSettings, Complaint, Deadline, check};
 use crate::tools::{Begin, Next, TopicReader, Until};
 use evforge_messages::RefusedCounters;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Messages that are put together before it is looked what can be sent.
@@ -65,17 +67,23 @@ pub struct Aggregation {
 }
 
 impl Aggregation {
-    /// Opens both topics, where the last instance of the group has ended or was killed.
+    /// Opens both topics, where the last instance of the group has ended or was killed, unless `stop` is set before.
     ///
     /// # Errors
     /// If the brokers cannot be reached, a topic is not there, or they take no transactions.
-    pub fn open(client: &ClientSettings, settings: &AggregationSettings) -> Result<Self, ClientError> {
+    pub fn open(
+        client: &ClientSettings,
+        settings: &AggregationSettings,
+        stop: &Arc<AtomicBool>,
+    ) -> Result<Self, ClientError> {
         let AggregationSettings { from, to, group, source, .. } = settings;
         // What an instance before had not committed is given up before it is looked at what there is.
-        let transactions = Transactions::open(client, to, &format!("{group}-{to}"))?;
-        let (reader, starts) = start::open(client, (from, group), (settings.begin, settings.until))?;
-        let tail = match Self::exists(client, to)? {
-            true => start::tail(client, to, Aggregator::earliest_of(&starts.partitions))?,
+        let transactions = Transactions::open(client, to, &format!("{group}-{to}"), stop)?;
+        let deadline = Deadline::of_opening().or_when(stop);
+        let (reader, starts) =
+            start::open(client, (from, group), (settings.begin, settings.until), &deadline)?;
+        let tail = match Self::exists(client, to, &deadline)? {
+            true => start::tail(client, to, Aggregator::earliest_of(&starts.partitions), &deadline)?,
             false => start::Tail::default(),
         };
         let mut aggregator = Aggregator::new(settings.rules, &starts.partitions);
@@ -98,8 +106,8 @@ impl Aggregation {
     }
 
     /// False if the brokers make the topic with its first message.
-    fn exists(client: &ClientSettings, topic: &str) -> Result<bool, ClientError> {
-        let checked = crate::client::check(client, &[topic], Duration::from_secs(10))?;
+    fn exists(client: &ClientSettings, topic: &str, deadline: &Deadline) -> Result<bool, ClientError> {
+        let checked = check(client, &[topic], deadline.of_an_answer())?;
         Ok(checked.topics.first().is_some_and(|topic| !topic.partitions.is_empty()))
     }
 

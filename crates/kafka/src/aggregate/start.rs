@@ -2,7 +2,7 @@
 
 use super::offsets::Resumed;
 use super::{Aggregator, PartitionStart};
-use crate::client::{Cause, ClientError, ClientSettings, Witness, explain_error};
+use crate::client::{Cause, ClientError, ClientSettings, Deadline, Witness, explain_error};
 use crate::tools::{Begin, Next, PartitionPlace, TopicReader, Until, places};
 use evforge_messages::Message;
 use rdkafka::TopicPartitionList;
@@ -11,8 +11,8 @@ use rdkafka::topic_partition_list::Offset;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-/// How long brokers may take to say what was committed.
-const WITHIN: Duration = Duration::from_secs(30);
+/// Until brokers are asked again that do not know yet what was committed.
+const AGAIN_AFTER: Duration = Duration::from_millis(100);
 /// Messages read from the end of each partition of frames: first so many, then ten times as many each time.
 const FIRST_LOOK: u64 = 500;
 /// No more than so many: who has waited for longer is not waited for any more.
@@ -35,15 +35,16 @@ pub(super) fn open(
     settings: &ClientSettings,
     (topic, group): (&str, &str),
     (begin, until): (Begin, Until),
+    deadline: &Deadline,
 ) -> Result<(TopicReader, Starts), ClientError> {
     let mut starts = Starts::default();
-    let reader = TopicReader::open_with(settings, topic, group, until, |consumer, numbers| {
-        let committed = committed(consumer, topic, numbers)?;
+    let reader = TopicReader::open_with(settings, (topic, group), until, deadline, |consumer, numbers| {
+        let committed = committed(consumer, topic, numbers, deadline)?;
         let fresh: Vec<i32> =
             numbers.iter().copied().filter(|number| !committed.contains_key(number)).collect();
-        let mut all = places(consumer, topic, &fresh, begin)?;
+        let mut all = places(consumer, topic, &fresh, begin, deadline)?;
         let known: Vec<i32> = committed.keys().copied().collect();
-        for place in places(consumer, topic, &known, Begin::Oldest)? {
+        for place in places(consumer, topic, &known, Begin::Oldest, deadline)? {
             let (offset, metadata) = committed.get(&place.number).cloned().unwrap_or_default();
             all.push(go_on((topic, place), (offset, metadata), &mut starts));
         }
@@ -99,15 +100,15 @@ fn committed(
     consumer: &BaseConsumer<Witness>,
     topic: &str,
     numbers: &[i32],
+    deadline: &Deadline,
 ) -> Result<BTreeMap<i32, (i64, String)>, ClientError> {
-    let deadline = Instant::now() + WITHIN;
     loop {
         let mut asked = TopicPartitionList::new();
         for number in numbers {
             asked.add_partition(topic, *number);
         }
         // A broker that has just begun has no coordinator of groups yet; a transaction that is being ended has no answer yet.
-        match consumer.committed_offsets(asked, Duration::from_secs(10)) {
+        match deadline.of_an_answer().ask(|wait| consumer.committed_offsets(asked.clone(), wait))? {
             Ok(known) => {
                 let of_partition =
                     |element: &rdkafka::topic_partition_list::TopicPartitionListElem<'_>| match element
@@ -120,12 +121,12 @@ fn committed(
                     };
                 return Ok(known.elements().iter().filter_map(of_partition).collect());
             }
-            Err(error) if Instant::now() >= deadline => {
+            Err(error) if deadline.is_over() => {
                 let why = explain_error(&error).sentence();
                 let text = format!("what was read of {topic} before is not known: {why}");
                 return Err(ClientError::new(Cause::Other, text));
             }
-            Err(_) => std::thread::sleep(Duration::from_millis(100)),
+            Err(_) => deadline.pause(AGAIN_AFTER)?,
         }
     }
 }
@@ -146,11 +147,12 @@ pub(super) fn tail(
     settings: &ClientSettings,
     topic: &str,
     earliest_ns: Option<i64>,
+    deadline: &Deadline,
 ) -> Result<Tail, ClientError> {
-    let deadline = Instant::now() + LOOK_WITHIN;
+    let end = Instant::now() + LOOK_WITHIN;
     let mut look = FIRST_LOOK;
     loop {
-        let mut reader = TopicReader::open(settings, topic, Begin::Last(look), Until::Present)?;
+        let mut reader = TopicReader::open(settings, topic, Begin::Last(look), Until::Present, deadline)?;
         // Partitions of which the oldest messages were not looked at, with the earliest frame that was.
         let reach = i64::try_from(look).unwrap_or(i64::MAX);
         let mut cut: BTreeMap<i32, Option<i64>> = reader
@@ -160,10 +162,11 @@ pub(super) fn tail(
             .collect();
         let mut tail = Tail::default();
         loop {
+            deadline.check()?;
             let record = match reader.next(Duration::from_millis(200))? {
                 Next::Message(record) => record,
                 Next::End => break,
-                Next::Idle if Instant::now() < deadline => continue,
+                Next::Idle if Instant::now() < end => continue,
                 Next::Idle => {
                     let text =
                         format!("the end of topic {topic} cannot be read: it was not delivered in time");

@@ -4,7 +4,7 @@ use super::AggregatedFrame;
 use super::PartitionPosition;
 use super::messages::FrameMessages;
 use crate::client::{
-    Admin, Cause, ClientError, ClientSettings, Complaint, Witness, check, explain, explain_error,
+    Admin, Cause, ClientError, ClientSettings, Complaint, Deadline, Witness, check, explain, explain_error,
 };
 use rdkafka::TopicPartitionList;
 use rdkafka::consumer::{BaseConsumer, Consumer};
@@ -12,10 +12,10 @@ use rdkafka::error::KafkaError;
 use rdkafka::producer::{BaseProducer, BaseRecord, Producer, PurgeConfig};
 use rdkafka::topic_partition_list::Offset;
 use rdkafka::types::RDKafkaErrorCode as Code;
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
-/// How long brokers may take to say what there is.
-const WITHIN: Duration = Duration::from_secs(10);
 /// How long one step of a transaction is waited for before it is asked for again.
 const STEP: Duration = Duration::from_secs(5);
 /// How long the transaction of an instance before may take to be ended.
@@ -63,9 +63,15 @@ pub(super) struct Transactions {
 impl Transactions {
     /// A client that sends to this topic. Whoever has sent under the same `id` before cannot any more, and what it had not committed is
     /// given up.
-    pub(super) fn open(settings: &ClientSettings, topic: &str, id: &str) -> Result<Self, ClientError> {
-        let checked = check(settings, &[topic], WITHIN)?;
-        let admin = Admin::new(settings, WITHIN)?;
+    pub(super) fn open(
+        settings: &ClientSettings,
+        topic: &str,
+        id: &str,
+        stop: &Arc<AtomicBool>,
+    ) -> Result<Self, ClientError> {
+        let opening = Deadline::of_opening().or_when(stop);
+        let checked = check(settings, &[topic], opening.of_an_answer())?;
+        let admin = Admin::new(settings, opening.of_an_answer())?;
         let exists = checked.topics.first().is_some_and(|topic| !topic.partitions.is_empty());
         let broker = checked.brokers.first().map_or(0, |(number, ..)| *number);
         let largest =
@@ -81,10 +87,11 @@ impl Transactions {
         let producer: BaseProducer<Witness> = config
             .create_with_context(Witness::default())
             .map_err(|error| ClientError::settings(explain_error(&error).sentence()))?;
-        let deadline = Instant::now() + TAKE_OVER;
+        let deadline = Deadline::from(TAKE_OVER).or_when(stop);
         while let Err(error) = producer.init_transactions(STEP) {
+            deadline.check()?;
             let may_pass = is_retriable(&error);
-            if !may_pass || Instant::now() >= deadline {
+            if !may_pass || deadline.is_over() {
                 return Err(failed(topic, "transactions cannot be begun", &error));
             }
         }

@@ -14,6 +14,9 @@ use std::time::{Duration, Instant};
 /// over: a broker that takes longer than all of them would never be heard.
 const FIRST: Duration = Duration::from_millis(150);
 const LONGEST: Duration = Duration::from_secs(2);
+/// How long brokers may take for an answer, and for all answers that are needed before something begins.
+const AN_ANSWER: Duration = Duration::from_secs(10);
+const ALL_ANSWERS: Duration = Duration::from_secs(30);
 /// How often it is looked whether the answer is still wanted.
 const LOOK: Duration = Duration::from_millis(100);
 
@@ -32,6 +35,18 @@ impl From<Duration> for Deadline {
 }
 
 impl Deadline {
+    /// Half a minute: for all that is asked of brokers before something begins. A single answer has less of it:
+    /// [`Deadline::of_an_answer`].
+    pub fn of_opening() -> Self {
+        Self::from(ALL_ANSWERS)
+    }
+
+    /// The same, and ten seconds from now on at most.
+    #[must_use]
+    pub fn of_an_answer(&self) -> Self {
+        self.at_most(AN_ANSWER)
+    }
+
     /// The wait ends when this is set, too.
     #[must_use]
     pub fn or_when(self, stop: &Arc<AtomicBool>) -> Self {

@@ -6,6 +6,7 @@
 //! | what a client is made with | [`ClientSettings::config`] |
 //! | whether brokers can be reached and topics are there, within seconds | [`check`](check()) |
 //! | the largest message that a topic takes | [`Admin`] |
+//! | the first and the next message of a partition | [`partition_ends`], [`first_since`] |
 //! | until when an answer is waited for | [`Deadline`] |
 //! | a code of librdkafka as a sentence, and whether another try may help | [`explain`](explain()) |
 //! | what librdkafka says of itself while it runs | [`Witness`] |
@@ -19,6 +20,7 @@ mod deadline;
 mod error;
 mod explain;
 mod kafka_config;
+mod offsets;
 mod option_value;
 mod secret;
 mod settings;
@@ -32,6 +34,7 @@ pub use check::{Checked, CheckedTopic, check};
 pub use deadline::Deadline;
 pub use error::ClientError;
 pub use explain::{Explanation, explain, explain_error};
+pub use offsets::{first_since, partition_ends};
 pub use option_value::OptionValue;
 pub use secret::is_secret;
 pub use settings::ClientSettings;

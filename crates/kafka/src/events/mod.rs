@@ -22,7 +22,7 @@ pub use monitors::MonitorPixels;
 pub use notes::{Note, NoteKind, PulseNote, RunNote, RunRow, SourceNotes, SpectrumNote, Spread};
 pub use topic::{TopicRole, TopicUse};
 
-use crate::client::{ClientError, ClientSettings, Complaint};
+use crate::client::{ClientError, ClientSettings, Complaint, Deadline};
 use crate::tools::{Begin, Next, Record, TopicReader, Until};
 use evforge_core::batch_filler::BatchFiller;
 use evforge_core::event::{Event, PixelId};
@@ -78,9 +78,10 @@ impl EventTopics {
         topics: &[TopicUse],
         (begin, until): (Begin, Until),
         monitors: MonitorPixels,
+        deadline: &Deadline,
     ) -> Result<Self, ClientError> {
         let open = |topic: &TopicUse| {
-            let reader = TopicReader::open(settings, &topic.name, begin, until)?;
+            let reader = TopicReader::open(settings, &topic.name, begin, until, deadline)?;
             Ok(OpenTopic { role: topic.role, reader, is_at_its_end: false })
         };
         Ok(Self {

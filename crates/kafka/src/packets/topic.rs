@@ -4,7 +4,9 @@ use super::merge::Merge;
 use super::partition::{Common, TopicPartition};
 use super::source::TopicPackets;
 use super::span::{Offsets, Place, Span};
-use crate::client::{Cause, ClientError, ClientSettings, Deadline, Witness, check, explain_error};
+use crate::client::{
+    Cause, ClientError, ClientSettings, Deadline, Witness, check, explain_error, first_since, partition_ends,
+};
 use rdkafka::consumer::{BaseConsumer, Consumer};
 use rdkafka::error::KafkaError;
 use rdkafka::{Offset, TopicPartitionList};
@@ -12,8 +14,6 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-/// How long brokers may take to answer before the run.
-const PATIENCE: Duration = Duration::from_secs(10);
 /// How long brokers may send nothing during it, though there is more.
 const SILENCE: Duration = Duration::from_secs(60);
 
@@ -48,7 +48,8 @@ impl TopicInput {
     /// # Errors
     /// If brokers or topic cannot be had, or there is nothing to be read in it; in words for a person.
     pub fn open(&self, stop: &Arc<AtomicBool>) -> Result<TopicPackets, ClientError> {
-        let checked = check(&self.client, &[&self.topic], Deadline::from(PATIENCE).or_when(stop))?;
+        let deadline = Deadline::of_opening().or_when(stop);
+        let checked = check(&self.client, &[&self.topic], deadline.of_an_answer())?;
         let partitions: Vec<i32> =
             checked.topics.iter().flat_map(|topic| &topic.partitions).map(|(number, _)| *number).collect();
         if partitions.is_empty() {
@@ -67,7 +68,7 @@ impl TopicInput {
             .create_with_context(Witness::default())
             .map_err(|error| self.failed("a consumer cannot be made", &error))?;
         let consumer = Arc::new(consumer);
-        let spans = self.spans(&consumer, &partitions)?;
+        let spans = self.spans(&consumer, &partitions, &deadline)?;
         let mut assignment = TopicPartitionList::new();
         for (number, from, _) in &spans {
             assignment
@@ -107,16 +108,15 @@ impl TopicInput {
         &self,
         consumer: &BaseConsumer<Witness>,
         partitions: &[i32],
+        deadline: &Deadline,
     ) -> Result<Vec<(i32, i64, Option<i64>)>, ClientError> {
         let mut all = Vec::new();
         for &number in partitions {
-            let (low, high) = consumer
-                .fetch_watermarks(&self.topic, number, PATIENCE)
-                .map_err(|error| self.failed("its offsets cannot be read", &error))?;
+            let (low, high) = partition_ends(consumer, (&self.topic, number), &deadline.of_an_answer())?;
             all.push((number, Offsets { low, high, at_from: low, at_to: high }));
         }
-        self.look_up(consumer, self.span.from, &mut all, |offsets| &mut offsets.at_from)?;
-        self.look_up(consumer, self.span.to, &mut all, |offsets| &mut offsets.at_to)?;
+        self.look_up(consumer, self.span.from, &mut all, |offsets| &mut offsets.at_from, deadline)?;
+        self.look_up(consumer, self.span.to, &mut all, |offsets| &mut offsets.at_to, deadline)?;
         let spans: Vec<_> = all
             .iter()
             .map(|(number, offsets)| {
@@ -155,25 +155,15 @@ impl TopicInput {
         place: Option<Place>,
         all: &mut [(i32, Offsets)],
         slot: impl Fn(&mut Offsets) -> &mut i64,
+        deadline: &Deadline,
     ) -> Result<(), ClientError> {
         let Some(Place::Time(ms)) = place else { return Ok(()) };
-        let mut times = TopicPartitionList::new();
-        for (number, _) in all.iter() {
-            times
-                .add_partition_offset(&self.topic, *number, Offset::Offset(ms))
-                .map_err(|error| self.failed("a time cannot be looked up", &error))?;
-        }
-        let found = consumer
-            .offsets_for_times(times, PATIENCE)
-            .map_err(|error| self.failed("a time cannot be looked up", &error))?;
-        for (number, offsets) in all {
-            let first = found.find_partition(&self.topic, *number).map(|found| found.offset());
+        let asked: Vec<_> = all.iter().map(|(number, _)| (self.topic.as_str(), *number)).collect();
+        let found = first_since(consumer, &asked, ms, &deadline.of_an_answer())?;
+        for ((_, offsets), first) in all.iter_mut().zip(found) {
             // All messages are older.
             let high = offsets.high;
-            *slot(offsets) = match first {
-                Some(Offset::Offset(offset)) => offset,
-                _ => high,
-            };
+            *slot(offsets) = first.unwrap_or(high);
         }
         Ok(())
     }

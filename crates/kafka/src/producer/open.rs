@@ -21,9 +21,6 @@ use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How long brokers may take for an answer before the run, and for all of them.
-const AN_ANSWER: Duration = Duration::from_secs(10);
-const ALL_ANSWERS: Duration = Duration::from_secs(30);
 /// Until it is looked again whether a new topic is there.
 const AGAIN: Duration = Duration::from_millis(50);
 /// Kafka's own limit of a message, where a topic does not tell another.
@@ -61,19 +58,19 @@ fn open(settings: &KafkaSettings, context: &OutputContext) -> Result<Box<dyn Out
         [&topics.ledger, &topics.monitors, &topics.vetoes, &topics.status, &topics.values, &topics.samples];
     let all: Vec<&str> =
         std::iter::once(&topic).chain(others.into_iter().flatten()).map(String::as_str).collect();
-    let deadline = Deadline::from(ALL_ANSWERS).or_when(&context.asked_to_end);
+    let deadline = Deadline::of_opening().or_when(&context.asked_to_end);
     if settings.table.create_topics {
         // Whether a broker can be reached at all is said best by the check.
-        check(&settings.client, &[], deadline.at_most(AN_ANSWER))?;
-        Admin::new(&settings.client, deadline.at_most(AN_ANSWER))?.create_topics(&all)?;
+        check(&settings.client, &[], deadline.of_an_answer())?;
+        Admin::new(&settings.client, deadline.of_an_answer())?.create_topics(&all)?;
     }
     if topics.vetoes.is_some() && context.ledger.frames.is_none() {
         context
             .notes
             .add("note: outputs.kafka.veto_topic gets nothing: the readout of this detector tells no vetoes");
     }
-    let checked = check_topics(settings, &all, &deadline.at_most(AN_ANSWER))?;
-    let largest = largest_message(settings, context, &topic, &checked, &deadline.at_most(AN_ANSWER));
+    let checked = check_topics(settings, &all, &deadline.of_an_answer())?;
+    let largest = largest_message(settings, context, &topic, &checked, &deadline.of_an_answer());
     let packing = settings.packing(context, largest as usize);
     let config = config(settings, context, largest)?;
     let (spill, left_over) = spill(settings, context)?;
@@ -85,7 +82,7 @@ fn open(settings: &KafkaSettings, context: &OutputContext) -> Result<Box<dyn Out
             &topic,
             &names,
             &left_over,
-            &Deadline::from(ALL_ANSWERS).or_when(&context.asked_to_end),
+            &Deadline::of_opening().or_when(&context.asked_to_end),
         )?
     } else {
         LastIds::default()

@@ -1,7 +1,10 @@
 //! The messages of a topic: of all partitions, in the order of time as far as it can be known.
 
 use super::record::Record;
-use crate::client::{Cause, ClientError, ClientSettings, Witness, cause_of, check, explain, explain_error};
+use crate::client::{
+    Cause, ClientError, ClientSettings, Deadline, Witness, cause_of, check, explain, explain_error,
+    first_since, partition_ends,
+};
 use rdkafka::Message as _;
 use rdkafka::consumer::base_consumer::PartitionQueue;
 use rdkafka::consumer::{BaseConsumer, Consumer};
@@ -26,10 +29,6 @@ const READING: [(&str, &str); 7] = [
 const NO_GROUP: &str = "evforge-look";
 /// How long the order of partitions is waited for while one of them does not answer.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// How long brokers may take to say what there is.
-const WITHIN: Duration = Duration::from_secs(10);
-/// How long until they are asked again.
-const AGAIN_AFTER: Duration = Duration::from_millis(100);
 
 /// Where reading begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,18 +98,19 @@ pub struct TopicReader {
 }
 
 impl TopicReader {
-    /// Opens a topic.
+    /// Opens a topic, with what brokers say until the deadline.
     ///
     /// # Errors
-    /// If the brokers cannot be reached, or there is no such topic, or nothing at the place to begin with.
+    /// If the brokers cannot be reached, or there is no such topic, or nothing at the place to begin with, or the end was asked for.
     pub fn open(
         settings: &ClientSettings,
         topic: &str,
         begin: Begin,
         until: Until,
+        deadline: &Deadline,
     ) -> Result<Self, ClientError> {
-        Self::open_with(settings, topic, NO_GROUP, until, |consumer, numbers| {
-            places(consumer, topic, numbers, begin)
+        Self::open_with(settings, (topic, NO_GROUP), until, deadline, |consumer, numbers| {
+            places(consumer, topic, numbers, begin, deadline)
         })
     }
 
@@ -121,12 +121,12 @@ impl TopicReader {
     /// As [`TopicReader::open`].
     pub(crate) fn open_with(
         settings: &ClientSettings,
-        topic: &str,
-        group: &str,
+        (topic, group): (&str, &str),
         until: Until,
+        deadline: &Deadline,
         places: impl FnOnce(&BaseConsumer<Witness>, &[i32]) -> Result<Vec<PartitionPlace>, ClientError>,
     ) -> Result<Self, ClientError> {
-        let checked = check(settings, &[topic], WITHIN)?;
+        let checked = check(settings, &[topic], deadline.of_an_answer())?;
         let numbers: Vec<i32> = checked
             .topics
             .iter()
@@ -313,13 +313,15 @@ pub(crate) fn places(
     topic: &str,
     numbers: &[i32],
     begin: Begin,
+    deadline: &Deadline,
 ) -> Result<Vec<PartitionPlace>, ClientError> {
+    let all: Vec<_> = numbers.iter().map(|number| (topic, *number)).collect();
     let times = match begin {
-        Begin::Since(ms) => Some(offsets_at(consumer, topic, numbers, ms)?),
-        _ => None,
+        Begin::Since(ms) => first_since(consumer, &all, ms, &deadline.of_an_answer())?,
+        _ => vec![None; all.len()],
     };
-    let place = |&number: &i32| {
-        let (low, high) = ends(consumer, topic, number)?;
+    let place = |(&number, first): (&i32, Option<i64>)| {
+        let (low, high) = partition_ends(consumer, (topic, number), &deadline.of_an_answer())?;
         let first = match begin {
             Begin::Oldest => low,
             Begin::Newest => high,
@@ -334,18 +336,11 @@ pub(crate) fn places(
                 ));
             }
             Begin::Offset(offset) => offset,
-            Begin::Since(_) => times
-                .as_ref()
-                .and_then(|times| times.find_partition(topic, number))
-                .and_then(|found| match found.offset() {
-                    Offset::Offset(offset) => Some(offset),
-                    _ => None,
-                })
-                .unwrap_or(high),
+            Begin::Since(_) => first.unwrap_or(high),
         };
         Ok(PartitionPlace { number, low, high, first })
     };
-    numbers.iter().map(place).collect()
+    numbers.iter().zip(times).map(place).collect()
 }
 
 fn record(message: OwnedMessage) -> Record {
@@ -363,42 +358,8 @@ fn headers(found: &OwnedHeaders) -> Vec<(String, Option<Vec<u8>>)> {
     found.iter().map(|header| (header.key.to_owned(), header.value.map(<[u8]>::to_vec))).collect()
 }
 
-/// The first offset of a partition and the next one. Where a topic that is known was just made, or moves, the broker that is asked
-/// may not lead it, or not know it, for a moment: it is asked again.
-fn ends(consumer: &BaseConsumer<Witness>, topic: &str, number: i32) -> Result<(i64, i64), ClientError> {
-    let deadline = Instant::now() + WITHIN;
-    loop {
-        match consumer.fetch_watermarks(topic, number, WITHIN) {
-            Ok(ends) => return Ok(ends),
-            Err(error) => {
-                let is_of_no_use = cause(&error) != Cause::UnknownTopic && cause(&error).is_final();
-                if is_of_no_use || Instant::now() >= deadline {
-                    return Err(failed(&format!("partition {number} of {topic}"), &error));
-                }
-                std::thread::sleep(AGAIN_AFTER);
-            }
-        }
-    }
-}
-
 fn cause(error: &KafkaError) -> Cause {
     error.rdkafka_error_code().map_or(Cause::Other, |code| cause_of(code, ""))
-}
-
-/// The first offsets from a time on.
-fn offsets_at(
-    consumer: &BaseConsumer<Witness>,
-    topic: &str,
-    partitions: &[i32],
-    ms: i64,
-) -> Result<TopicPartitionList, ClientError> {
-    let mut asked = TopicPartitionList::new();
-    for number in partitions {
-        asked
-            .add_partition_offset(topic, *number, Offset::Offset(ms))
-            .map_err(|error| failed(topic, &error))?;
-    }
-    consumer.offsets_for_times(asked, WITHIN).map_err(|error| failed(topic, &error))
 }
 
 fn failed(what: &str, error: &KafkaError) -> ClientError {

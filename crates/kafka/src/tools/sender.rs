@@ -1,7 +1,7 @@
 //! Messages into a topic, each accounted for: acknowledged, or failed with its reason.
 
 use crate::client::{
-    Admin, Cause, ClientError, ClientSettings, Complaint, Witness, check, explain, explain_error,
+    Admin, Cause, ClientError, ClientSettings, Complaint, Deadline, Witness, check, explain, explain_error,
 };
 use rdkafka::ClientContext;
 use rdkafka::config::RDKafkaLogLevel;
@@ -22,8 +22,6 @@ const SENDING: [(&str, &str); 5] = [
     ("message.timeout.ms", "30000"),
     ("queue.buffering.max.kbytes", "65536"),
 ];
-/// How long brokers may take to say what there is.
-const WITHIN: Duration = Duration::from_secs(10);
 /// What a batch adds to a message, at most.
 const OVERHEAD: u64 = 512;
 /// The most that librdkafka takes for `message.max.bytes`.
@@ -115,14 +113,14 @@ pub struct Sender {
 }
 
 impl Sender {
-    /// A sender to a topic, which must be there unless the brokers make it.
+    /// A sender to a topic, which must be there unless the brokers make it, with what brokers say until the deadline.
     ///
     /// # Errors
-    /// If the brokers cannot be reached, or there is no such topic.
-    pub fn open(settings: &ClientSettings, topic: &str) -> Result<Self, ClientError> {
-        let checked = check(settings, &[topic], WITHIN)?;
+    /// If the brokers cannot be reached, or there is no such topic, or the end was asked for.
+    pub fn open(settings: &ClientSettings, topic: &str, deadline: &Deadline) -> Result<Self, ClientError> {
+        let checked = check(settings, &[topic], deadline.of_an_answer())?;
         let partitions = checked.topics.first().map_or(0, |topic| topic.partitions.len() as u64);
-        let admin = Admin::new(settings, WITHIN)?;
+        let admin = Admin::new(settings, deadline.of_an_answer())?;
         let broker = checked.brokers.first().map_or(0, |(number, ..)| *number);
         let largest = match partitions {
             0 => admin.largest_message_of_broker(broker),

@@ -2,9 +2,11 @@
 
 use super::reader::{Begin, Next, TopicReader, Until};
 use super::record::Record;
-use crate::client::{ClientError, ClientSettings};
+use crate::client::{Cause, ClientError, ClientSettings, Deadline};
 use evforge_messages::{RefusedCounters, Schema};
 use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// Sources of a topic that are told apart. Whoever puts a number into each name must not fill the memory of who looks on.
@@ -101,7 +103,7 @@ impl TopicFindings {
     }
 }
 
-/// Looks into a topic, until its sample is complete, time is up, or `is_over` says so.
+/// Looks into a topic, until its sample is complete, time is up, or `stop` is set.
 ///
 /// # Errors
 /// If it cannot be read.
@@ -109,17 +111,22 @@ pub fn survey(
     settings: &ClientSettings,
     topic: &str,
     sample: Sample,
-    is_over: &dyn Fn() -> bool,
+    stop: &Arc<AtomicBool>,
 ) -> Result<TopicFindings, ClientError> {
-    let mut reader = TopicReader::open(settings, topic, Begin::Last(sample.messages), Until::Present)?;
-    let mut findings = TopicFindings {
-        name: topic.to_owned(),
-        partitions: reader.offsets().collect(),
-        ..TopicFindings::default()
+    let mut findings = TopicFindings { name: topic.to_owned(), ..TopicFindings::default() };
+    let opening = Deadline::of_opening().or_when(stop);
+    let begin = Begin::Last(sample.messages);
+    let mut reader = match TopicReader::open(settings, topic, begin, Until::Present, &opening) {
+        Err(error) if error.cause == Cause::AskedToEnd => {
+            findings.is_cut = true;
+            return Ok(findings);
+        }
+        opened => opened?,
     };
+    findings.partitions = reader.offsets().collect();
     let deadline = Instant::now() + sample.within;
     loop {
-        if is_over() || Instant::now() >= deadline {
+        if stop.load(Ordering::Relaxed) || Instant::now() >= deadline {
             findings.is_cut = true;
             return Ok(findings);
         }

@@ -2,8 +2,12 @@
 //! seconds, with what fixes it.
 
 use crate::common::certificates::Authority;
-use evforge_kafka::client::{Admin, Cause, ClientError, ClientSettings, Deadline, check};
+use evforge_kafka::client::{
+    Admin, Cause, ClientError, ClientSettings, Deadline, Witness, check, first_since, partition_ends,
+};
+use evforge_kafka::tools::{Begin, Sender, TopicReader, Until};
 use evforge_testkit::kafka_broker::{Broker, BrokerOptions, Listener, Topic, is_possible};
+use rdkafka::consumer::BaseConsumer;
 use rdkafka::mocking::MockCluster;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -114,11 +118,51 @@ fn who_is_asked_to_end_waits_for_no_broker() {
             let admin = Admin::new(&here, whole_minute()).unwrap();
             admin.largest_message("events").unwrap_err()
         });
+        let reading = scope.spawn(|| {
+            let (begin, until) = (Begin::Oldest, Until::Present);
+            TopicReader::open(&here, "events", begin, until, &whole_minute()).err().unwrap()
+        });
+        let sending = scope.spawn(|| Sender::open(&here, "events", &whole_minute()).err().unwrap());
         std::thread::sleep(Duration::from_millis(300));
         stop.store(true, Ordering::Relaxed);
-        assert_eq!(asking.join().unwrap().cause, Cause::AskedToEnd);
-        assert_eq!(checking.join().unwrap().cause, Cause::AskedToEnd);
+        for waiting in [checking, asking, reading, sending] {
+            assert_eq!(waiting.join().unwrap().cause, Cause::AskedToEnd);
+        }
     });
+}
+
+#[test]
+fn what_partitions_have_is_waited_for_as_long_as_it_is_wanted() {
+    let cluster = MockCluster::new(1).unwrap();
+    cluster.create_topic("events", 3, 1).unwrap();
+    let here = settings(&format!("brokers = '{}'", cluster.bootstrap_servers()));
+    let config = here.config(&[("group.id", "test")]).unwrap();
+    let consumer: BaseConsumer<Witness> = config.create_with_context(Witness::default()).unwrap();
+    let all = [("events", 0), ("events", 2)];
+    for late in [0, 700] {
+        cluster.broker_round_trip_time(1, Duration::from_millis(late)).unwrap();
+        let deadline = Deadline::of_opening();
+        assert_eq!(partition_ends(&consumer, all[1], &deadline).unwrap(), (0, 0));
+        assert_eq!(first_since(&consumer, &all, 5, &deadline).unwrap(), [None, None]);
+    }
+    // Connected, and silent from now on.
+    cluster.broker_round_trip_time(1, Duration::from_secs(3600)).unwrap();
+    let (stop, begun) = (Arc::new(AtomicBool::new(false)), Instant::now());
+    let silence = partition_ends(&consumer, all[0], &Deadline::from(Duration::from_secs(1))).unwrap_err();
+    assert!(
+        silence.cause != Cause::AskedToEnd && silence.message.contains("partition 0 of events"),
+        "{silence}"
+    );
+    let wanted = Deadline::from(Duration::from_secs(600)).or_when(&stop);
+    std::thread::scope(|scope| {
+        let ends = scope.spawn(|| partition_ends(&consumer, all[0], &wanted).unwrap_err());
+        let times = scope.spawn(|| first_since(&consumer, &all, 5, &wanted).unwrap_err());
+        std::thread::sleep(Duration::from_millis(300));
+        stop.store(true, Ordering::Relaxed);
+        assert_eq!(ends.join().unwrap().cause, Cause::AskedToEnd);
+        assert_eq!(times.join().unwrap().cause, Cause::AskedToEnd);
+    });
+    assert!(begun.elapsed() < WITHIN, "it took {:?}", begun.elapsed());
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The tools with a real broker: what is sent is found, shown and sent again, and garbage is counted.
 
-use evforge_kafka::client::{Brokers, Cause, ClientSettings};
+use evforge_kafka::client::{Brokers, Cause, ClientSettings, Deadline};
 use evforge_kafka::tools::forward::{LogLine, ValueType, forward};
 use evforge_kafka::tools::replay::{FilePulse, PulseReplay, ReplaySettings, replay_topic};
 use evforge_kafka::tools::survey::{Sample, survey};
@@ -8,6 +8,7 @@ use evforge_kafka::tools::test_image::{TestImage, send_image};
 use evforge_kafka::tools::{Begin, Delivery, Next, Outgoing, Record, Sender, TopicReader, Until};
 use evforge_messages::{Encoder, Ev44, Message, RefusedReason, Schema};
 use evforge_testkit::kafka_broker::{Broker, BrokerOptions, Topic, is_possible};
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
@@ -21,7 +22,9 @@ fn settings(broker: &Broker) -> ClientSettings {
 }
 
 fn read_all(broker: &Broker, topic: &str, begin: Begin) -> Vec<Record> {
-    let mut reader = TopicReader::open(&settings(broker), topic, begin, Until::Present).expect("a topic");
+    let mut reader =
+        TopicReader::open(&settings(broker), topic, begin, Until::Present, &Deadline::of_opening())
+            .expect("a topic");
     let mut records = Vec::new();
     let deadline = Instant::now() + WITHIN;
     loop {
@@ -65,7 +68,7 @@ fn a_topic_with_garbage_in_it_is_surveyed_read_and_replayed() {
     broker.create_topic("mixed", 3);
     broker.create_topic("again", 2);
     let (here, mut encoder) = (settings(&broker), Encoder::new());
-    let mut sender = Sender::open(&here, "mixed").unwrap();
+    let mut sender = Sender::open(&here, "mixed", &Deadline::of_opening()).unwrap();
     assert!(sender.largest() > 19_000_000);
     let send = |sender: &mut Sender, payload: &[u8], partition| {
         let headers = [("from".to_owned(), Some(b"here".to_vec())), ("none".to_owned(), None)];
@@ -87,7 +90,7 @@ fn a_topic_with_garbage_in_it_is_surveyed_read_and_replayed() {
     assert_eq!(sent, 37);
 
     let sample = Sample { messages: 100, within: WITHIN };
-    let findings = survey(&here, "mixed", sample, &|| false).unwrap();
+    let findings = survey(&here, "mixed", sample, &Arc::default()).unwrap();
     assert_eq!((findings.kept(), findings.messages, findings.is_cut), (37, 37, false));
     assert_eq!(findings.refused.total(), 6, "{findings:?}");
     assert_eq!(findings.refused.of(RefusedReason::TooShort), 2);
@@ -96,9 +99,9 @@ fn a_topic_with_garbage_in_it_is_surveyed_read_and_replayed() {
     assert_eq!(source.messages, 31);
     assert!(source.last_time_ns.is_some_and(|time| time > T));
     // A smaller sample has the newest of each partition.
-    let few = survey(&here, "mixed", Sample { messages: 2, within: WITHIN }, &|| false).unwrap();
+    let few = survey(&here, "mixed", Sample { messages: 2, within: WITHIN }, &Arc::default()).unwrap();
     assert_eq!((few.messages, few.kept()), (6, 37));
-    assert!(survey(&here, "mixed", sample, &|| true).unwrap().is_cut);
+    assert!(survey(&here, "mixed", sample, &Arc::new(AtomicBool::new(true))).unwrap().is_cut);
 
     let all = read_all(&broker, "mixed", Begin::Oldest);
     assert_eq!(all.len(), 37);
@@ -107,13 +110,19 @@ fn a_topic_with_garbage_in_it_is_surveyed_read_and_replayed() {
     assert_eq!(read_all(&broker, "mixed", Begin::Newest).len(), 0);
     assert_eq!(read_all(&broker, "mixed", Begin::Since(all[0].time_ms.unwrap())).len(), 37);
     assert_eq!(read_all(&broker, "mixed", Begin::Since(4_000_000_000_000)).len(), 0);
-    let beyond = TopicReader::open(&here, "mixed", Begin::Offset(5000), Until::Present).err().unwrap();
+    let beyond =
+        TopicReader::open(&here, "mixed", Begin::Offset(5000), Until::Present, &Deadline::of_opening())
+            .err()
+            .unwrap();
     assert!(beyond.message.contains("has no message 5000"), "{beyond}");
-    let absent = TopicReader::open(&here, "mixd", Begin::Oldest, Until::Present).err().unwrap();
+    let absent = TopicReader::open(&here, "mixd", Begin::Oldest, Until::Present, &Deadline::of_opening())
+        .err()
+        .unwrap();
     assert_eq!(absent.cause, Cause::UnknownTopic);
 
-    let mut reader = TopicReader::open(&here, "mixed", Begin::Oldest, Until::Present).unwrap();
-    let mut sender = Sender::open(&here, "again").unwrap();
+    let mut reader =
+        TopicReader::open(&here, "mixed", Begin::Oldest, Until::Present, &Deadline::of_opening()).unwrap();
+    let mut sender = Sender::open(&here, "again", &Deadline::of_opening()).unwrap();
     let replay = ReplaySettings { speed: None, new_times: Some(T + 1_000_000_000_000) };
     let report = replay_topic(&mut reader, &mut sender, &replay, &RUN).unwrap();
     assert_eq!((report.read, report.renewed, report.unchanged, report.refused.total()), (37, 31, 0, 6));
@@ -155,7 +164,7 @@ fn pulses_keep_their_distances_and_fit_the_topic() {
         ..Topic::new("events")
     });
     let here = settings(&broker);
-    let mut sender = Sender::open(&here, "events").unwrap();
+    let mut sender = Sender::open(&here, "events", &Deadline::of_opening()).unwrap();
     let settings = ReplaySettings { speed: Some(2.0), new_times: None };
     let mut replay = PulseReplay::new(&mut sender, settings);
     let (times, pixels): (Vec<i32>, Vec<i32>) = (0..6000).map(|event| (event, event % 100 + 1)).unzip();
@@ -196,7 +205,8 @@ fn values_and_test_images_arrive_and_a_dead_broker_is_no_success() {
     broker.create_topic("logs", 1);
     broker.create_topic("image", 1);
     let here = settings(&broker);
-    let (mut sender, mut encoder) = (Sender::open(&here, "logs").unwrap(), Encoder::new());
+    let (mut sender, mut encoder) =
+        (Sender::open(&here, "logs", &Deadline::of_opening()).unwrap(), Encoder::new());
     for line in ["T 4.2", "p 1,2,3 2026-11-23T00:00:00Z"] {
         let line = LogLine::parse(line, ValueType::Double).unwrap().unwrap();
         assert!(forward(&line, T, &mut sender, &mut encoder, &RUN).unwrap());
@@ -219,7 +229,7 @@ fn values_and_test_images_arrive_and_a_dead_broker_is_no_success() {
         pulses: Some(20),
     };
     let lit = image.pixels().unwrap();
-    let mut sender = Sender::open(&here, "image").unwrap();
+    let mut sender = Sender::open(&here, "image", &Deadline::of_opening()).unwrap();
     assert_eq!(send_image(&image, &lit, T, &mut sender, &RUN).unwrap(), 20);
     finish(sender);
     let mut pixels: Vec<i32> = Vec::new();
@@ -231,7 +241,7 @@ fn values_and_test_images_arrive_and_a_dead_broker_is_no_success() {
     pixels.dedup();
     assert_eq!(pixels, lit);
 
-    let mut sender = Sender::open(&here, "logs").unwrap();
+    let mut sender = Sender::open(&here, "logs", &Deadline::of_opening()).unwrap();
     broker.kill();
     let line = LogLine::parse("T 4.2", ValueType::Double).unwrap().unwrap();
     assert!(forward(&line, T, &mut sender, &mut encoder, &RUN).unwrap());

@@ -1,7 +1,7 @@
 //! Topics that are followed: a thread reads each, as long as it is wanted, whatever happens to brokers.
 
 use super::clock::now_ms;
-use evforge_kafka::client::{ClientError, ClientSettings};
+use evforge_kafka::client::{ClientError, ClientSettings, Deadline};
 use evforge_kafka::tools::{Begin, Next, Record, TopicReader, Until};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -127,7 +127,8 @@ impl Reading {
     /// Reads until the topic is not wanted any more.
     fn read(&mut self) -> Result<(), ClientError> {
         let since = Begin::Since(i64::try_from(self.read_until_ms).unwrap_or(i64::MAX));
-        let mut reader = TopicReader::open(&self.settings, &self.topic, since, Until::Forever)?;
+        let mut reader =
+            TopicReader::open(&self.settings, &self.topic, since, Until::Forever, &Deadline::of_opening())?;
         let mut complaints = 0;
         let mut is_connected = true;
         while self.is_wanted.load(Ordering::Relaxed) {

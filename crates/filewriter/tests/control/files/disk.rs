@@ -48,6 +48,7 @@ fn a_full_disk_is_waited_for_and_nothing_is_lost() {
         flush_interval: Duration::from_millis(50),
         storage: Storage { space: Arc::clone(&disk) as Arc<dyn DiskSpace>, ..Storage::default() },
         bases: Arc::new(PlainBases),
+        stop: Arc::default(),
     };
     let path = in_files(folder.path(), "full.nxs");
     let plan = JobPlan {

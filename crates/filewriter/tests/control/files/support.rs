@@ -5,7 +5,7 @@ use evforge_filewriter::control::service::{ServiceSettings, run};
 use evforge_filewriter::control::{JobRunner, JobRunnerSettings};
 use evforge_filewriter::file::Storage;
 use evforge_filewriter::job::{JobSettings, PlainBases};
-use evforge_kafka::client::{Brokers, ClientSettings};
+use evforge_kafka::client::{Brokers, ClientSettings, Deadline};
 use evforge_kafka::tools::{Outgoing, Sender};
 use evforge_messages::{Encoder, Ev44, F144, Pl72, S6s4t};
 use evforge_testkit::kafka_broker::Broker;
@@ -49,6 +49,7 @@ pub(crate) fn runner(settings: &ServiceSettings, folder: &Path) -> JobRunnerSett
             flush_interval: Duration::from_millis(50),
             storage: Storage::default(),
             bases: Arc::new(PlainBases),
+            stop: Arc::default(),
         },
         leeway_before: Duration::from_secs(30),
         leeway_after: Duration::from_secs(3),
@@ -137,7 +138,8 @@ pub(crate) fn ev44(source: &str, number: i64, time_ns: i64, pixels: &[i32]) -> V
 
 /// Sends many messages.
 pub(crate) fn send_all(client: &ClientSettings, topic: &str, payloads: impl IntoIterator<Item = Vec<u8>>) {
-    let (run, mut sender) = (AtomicBool::new(false), Sender::open(client, topic).unwrap());
+    let (run, mut sender) =
+        (AtomicBool::new(false), Sender::open(client, topic, &Deadline::of_opening()).unwrap());
     for payload in payloads {
         assert!(sender.send(&Outgoing { payload: &payload, ..Outgoing::default() }, &run).unwrap());
     }
