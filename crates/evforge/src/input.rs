@@ -13,6 +13,7 @@ use evforge_dump::rows::{CaenReadout, MesytecHit};
 use evforge_dump::table_reader::{DumpFile, is_hdf5};
 use evforge_inspect::configurations::shipped_for;
 use evforge_net::capture::CaptureReader;
+use evforge_net::crash_note::CrashNote;
 use evforge_pipeline::skipped_frames::alarms;
 use evforge_wire::recognise::Format;
 use std::path::Path;
@@ -90,6 +91,8 @@ fn open_dump(path: &Path, config: &Config) -> Result<Option<Box<dyn PacketSource
     if !is_dump(path)? {
         return Ok(None);
     }
+    // Its rows are read later, when other things can crash as well: plugins.
+    let _note = CrashNote::while_hdf5_reads(path);
     let formats = formats(path, config)?;
     Ok(Some(packets::open(path, &formats)?))
 }

@@ -6,6 +6,7 @@ use crate::output::print;
 use evforge_dump::layout::Row;
 use evforge_dump::rows::{CaenReadout, MesytecHit, SrsHit};
 use evforge_dump::table_reader::{DumpFile, TableReader};
+use evforge_net::crash_note::CrashNote;
 use evforge_pipeline::report::grouped;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -13,6 +14,7 @@ use std::path::Path;
 
 /// Looks at no more than `limit` rows; prints each if `lines`.
 pub(crate) fn inspect_dump(path: &Path, lines: bool, limit: u64) -> Result<ExitStatus, CommandError> {
+    let _note = CrashNote::while_hdf5_reads(path);
     let file = DumpFile::open(path)?;
     match file.table() {
         CaenReadout::TABLE => look_at(file.rows()?, lines, limit, |row: &CaenReadout| {

@@ -168,7 +168,7 @@ enum Command {
     Train(train::TrainArguments),
     /// Look into Kafka topics, and send messages to them
     Kafka(kafka::KafkaArguments),
-    /// Repair NeXus files that a killed run has left
+    /// Write Kafka topics into NeXus files; repair files that a killed run has left
     Write(Box<write::WriteArguments>),
     /// Tell what is in a capture, and write a configuration that reads it
     Inspect(inspect::InspectArguments),

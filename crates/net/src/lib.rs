@@ -68,7 +68,7 @@
 //! ```
 //!
 //! The memory of a slab is written by the kernel itself: `unsafe` is confined to
-//! `socket::arrivals`, `socket::departures`, `socket::option`, `readiness`, `affinity`, `priority`, `privileges`, `thread_time`, `freed_memory`, `synchronisation`, `descriptors`, `record::reserve`, `staged_file::no_replace`, in `helper` to signals and descriptors that were inherited
+//! `socket::arrivals`, `socket::departures`, `socket::option`, `readiness`, `affinity`, `priority`, `privileges`, `thread_time`, `freed_memory`, `crash_note`, `synchronisation`, `descriptors`, `record::reserve`, `staged_file::no_replace`, in `helper` to signals and descriptors that were inherited
 //! (`program`), and in `xdp` to what is shared with the kernel: `memory`, `ring`, `queue`, `xsk`, `transmit`, `interface` and the types of the
 //! program's maps in `steering`.
 
@@ -82,6 +82,7 @@ pub mod affinity;
 pub mod capture;
 mod checksum;
 pub mod clock;
+pub mod crash_note;
 pub mod departure_counters;
 pub mod descriptors;
 mod frame;

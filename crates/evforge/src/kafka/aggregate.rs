@@ -143,7 +143,9 @@ pub(super) fn aggregate(arguments: &AggregateArguments) -> Result<ExitStatus, Co
     let stop = stop_on_signals()?;
     let mut aggregation = match Aggregation::open(&arguments.client.settings(), &settings, &stop) {
         Err(error) if error.cause == Cause::AskedToEnd => {
-            eprintln!("evforge: ended before the brokers had answered: nothing was read, and nothing is lost");
+            eprintln!(
+                "evforge: ended before the brokers had answered: nothing was read, and nothing is lost"
+            );
             return Ok(ExitStatus::Good);
         }
         opened => opened?,

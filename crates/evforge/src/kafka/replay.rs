@@ -14,6 +14,7 @@ use evforge_config::TimeSpan;
 use evforge_kafka::client::Deadline;
 use evforge_kafka::tools::replay::{FilePulse, PulseReplay, ReplayReport, ReplaySettings, replay_topic};
 use evforge_kafka::tools::{Begin, Sender, TopicReader, Until};
+use evforge_net::crash_note::CrashNote;
 use evforge_pipeline::report::grouped;
 use evforge_stream::nexus::{EventReader, ReadPulse};
 use serde_json::json;
@@ -82,6 +83,7 @@ pub(super) fn replay(arguments: &ReplayArguments) -> Result<ExitStatus, CommandE
     let client = arguments.client.settings();
     let deadline = Deadline::of_opening().or_when(&stop);
     let (report, sender, failure) = if is_file {
+        let _note = CrashNote::while_hdf5_reads(&arguments.input);
         let mut reader = EventReader::open(&arguments.input)?;
         let mut sender = Sender::open(&client, &arguments.to, &deadline)?;
         let (report, failure) = replay_file(&mut reader, &mut sender, settings, arguments, &stop)?;

@@ -11,6 +11,7 @@ use evforge_core::batch_filler::BatchFiller;
 use evforge_core::counter::CounterSnapshot;
 use evforge_core::event::EventBatch;
 use evforge_core::pulse::{PulseSource, PulseTrain};
+use evforge_net::crash_note::CrashNote;
 use evforge_stream::nexus::{EventFollower, FileState, place_pixels};
 use serde_json::Map;
 use std::path::Path;
@@ -29,6 +30,7 @@ pub(super) fn view_file(
     config: Option<&Config>,
     stop: &AtomicBool,
 ) -> Result<ExitStatus, CommandError> {
+    let _note = CrashNote::while_hdf5_reads(path);
     let mut follower = EventFollower::open(path)?;
     let (shown, notes) = shown(arguments, path, config, &mut follower)?;
     let mut page = Page::start(arguments, shown, config, notes)?;

@@ -13,6 +13,7 @@ use evforge_filewriter::job::{Job, JobEnd, JobPlan, JobSettings, Phase, SaidBase
 use evforge_kafka::client::ClientSettings;
 use evforge_log::group::FILE;
 use evforge_net::clock::wall_clock_ns;
+use evforge_net::crash_note::CrashNote;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
@@ -48,7 +49,10 @@ pub(super) fn write_file(arguments: &WriteArguments) -> Result<ExitStatus, Comma
         bases: Arc::new(SaidBases),
         stop: Arc::clone(&stop),
     };
+    // One that was begun before is taken up.
+    let note = CrashNote::while_hdf5_reads(output);
     let job = Job::start(plan, settings).map_err(|error| error.to_string())?;
+    drop(note);
     let mut line = ProgressLine::new(arguments.quiet || arguments.json);
     let (mut is_stopping, mut printed) = (false, None::<Instant>);
     while !job.has_ended() {

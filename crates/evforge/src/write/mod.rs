@@ -15,6 +15,7 @@ use crate::configuration::read_common;
 use crate::exit_status::ExitStatus;
 use crate::output::print;
 use evforge_log::LogSettings;
+use evforge_net::crash_note::CrashNote;
 use evforge_stream::nexus::recover;
 use std::path::PathBuf;
 
@@ -38,6 +39,7 @@ pub(crate) fn write(arguments: &WriteArguments) -> Result<ExitStatus, CommandErr
 fn repair(paths: &[PathBuf]) -> Result<ExitStatus, CommandError> {
     let mut all_well = true;
     for path in paths {
+        let _note = CrashNote::while_hdf5_reads(path);
         match recover(path) {
             Ok(recovered) => print(&format!("{recovered}\n"))?,
             Err(error) => {

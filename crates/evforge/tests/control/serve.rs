@@ -265,8 +265,45 @@ fn what_a_killed_service_has_left_is_recovered_by_the_next() {
     service.ctl(&["run", "stop"]);
     drop(service);
     // Once is enough.
-    let service = Service::start(path, &arguments);
+    let mut service = Service::start(path, &arguments);
     assert!(!service.said().contains("brought to its end"), "{}", service.said());
+    // A file that cannot be recovered is told, and left.
+    assert_eq!(service.ctl(&["run", "start"])["number"], 3);
+    service.replay();
+    service.wait(is_kept);
+    service.child.kill().expect("a signal");
+    service.child.wait().expect("it ends");
+    std::fs::write(path.join("3.nxs"), "torn").expect("a file");
+    let service = Service::start(path, &arguments);
+    assert!(service.said().contains("3.nxs is not an HDF5 file"), "{}", service.said());
+    assert_eq!(std::fs::read(path.join("3.nxs")).expect("a file"), b"torn");
+}
+
+/// A library that crashes on a file, as HDF5 does on some damaged ones: the file is named, and the service goes on.
+#[test]
+fn a_file_that_crashes_the_library_does_not_end_the_service() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path();
+    let (source, library) = (path.join("crash.c"), path.join("crash.so"));
+    let crash =
+        "long H5Fopen(const char *name, unsigned flags, long access) { *(volatile int *)8 = 1; return -1; }";
+    std::fs::write(&source, crash).expect("a file");
+    let built = Command::new("cc").args(["-shared", "-fPIC", "-o"]).args([&library, &source]).status();
+    assert!(built.expect("a compiler of C").success());
+    let left = path.join("7.nxs");
+    let packets = path.join("a.pcapng").display().to_string();
+    let config = workspace().join(CONFIG).display().to_string();
+    evforge(&["simulate", "--config", &config, "--pulses", "2", "--output", &packets]);
+    evforge(&["run", "--config", &config, &packets, "--nexus", left.to_str().expect("text"), "--quiet"]);
+    let before = std::fs::read(&left).expect("a file");
+    std::fs::write(path.join("number"), format!("7\n{}\n", left.display())).expect("a file");
+    let mut command = Command::new(PROGRAM);
+    command.arg("serve").arg(workspace().join(CONFIG)).args(["--set", "serve.number_file=\"number\""]);
+    let service = Service::spawn(command.env("LD_PRELOAD", &library), path);
+    let said = service.said();
+    assert!(said.contains("7.nxs is not recovered") && said.contains("signal 11"), "{said}");
+    assert!(said.contains("crashed while") && std::fs::read(&left).expect("a file") == before, "{said}");
+    assert_eq!(service.ctl(&["run", "start"])["number"], 8);
 }
 
 /// The configuration is read again for each run; what is wrong with it then is said, and the service goes on.
