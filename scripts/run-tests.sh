@@ -13,12 +13,16 @@ export EVFORGE_SKIPPED
 : >"$EVFORGE_SKIPPED"
 
 failed=()
+took=()
 
 step() {
     local name=$1
     shift
+    local begun=$SECONDS
     echo "== $name"
     "$@" || failed+=("$name")
+    took+=("$((SECONDS - begun)) s $name")
+    echo "== $name: ${took[-1]%% *} s"
 }
 
 cargo_test() {
@@ -132,6 +136,12 @@ skipped=${skip_list##*$'\n'}
 skip_list=${skip_list%"$skipped"}
 
 echo
+echo "took longest:"
+{
+    printf '%s\n' "${took[@]}"
+    awk '/ Running / || / Doc-tests / { place = $2 == "unittests" ? $3 " " $4 : $2 }
+        /^test result:/ { sub(/s$/, "", $NF); printf "%d s   of it %s\n", $NF, place }' "$log"
+} | sort -rn | head -14
 for name in "${failed[@]}"; do
     echo "failed: $name"
 done

@@ -386,6 +386,11 @@ fn summary(config: &Config, plans: &OutputPlans, arguments: &RunArguments) -> Re
     let geometry = detector.geometry();
     let record = arguments.record.is_some().then(|| arguments.record_limits.memory_bound());
     let memory = MemoryBound::new(config, detector.as_mut(), plans, &context, record);
+    // How many partitions there are is known to the brokers, which a check does not ask.
+    let of_topic = arguments.topic.is_given().then(|| {
+        "what is read ahead of the topic is not in the memory bound: some 30 MB for each of its partitions".to_owned()
+    });
+    let notes: Vec<String> = config.notes.iter().cloned().chain(of_topic).collect();
     if arguments.json {
         let json = json!({
             "name": config.name,
@@ -393,7 +398,7 @@ fn summary(config: &Config, plans: &OutputPlans, arguments: &RunArguments) -> Re
             "pixels": geometry.pixel_count(),
             "memory": memory.json(),
             "outputs": plans.describe(&context),
-            "notes": config.notes,
+            "notes": notes,
         });
         return Ok(format!("{json:#}\n"));
     }
@@ -401,7 +406,7 @@ fn summary(config: &Config, plans: &OutputPlans, arguments: &RunArguments) -> Re
         plans.describe(&context).iter().map(|line| format!("output        {line}\n")).collect();
     let held: String = config.held_hits().iter().map(held_hits).collect();
     let placement = context.placement.as_ref().map_or_else(|| "not known".to_owned(), Placement::summary);
-    let notes: String = config.notes.iter().map(|note| format!("note          {note}\n")).collect();
+    let notes: String = notes.iter().map(|note| format!("note          {note}\n")).collect();
     Ok(format!(
         "{} is a valid configuration\n\
          geometry      {} x {} pixels in {} layers and {} panels: ids 1 to {}\n\

@@ -18,14 +18,15 @@ use std::time::Duration;
 const SILENCE: Duration = Duration::from_secs(60);
 
 /// What a consumer is set to, unless the settings say otherwise. librdkafka asks for the name of a group, which is not joined.
-const DEFAULTS: [(&str, &str); 6] = [
+const DEFAULTS: [(&str, &str); 7] = [
     ("group.id", "evforge"),
     ("enable.auto.commit", "false"),
     ("enable.auto.offset.store", "false"),
     ("enable.partition.eof", "true"),
     ("auto.offset.reset", "error"),
-    // Of each partition.
+    // Of each partition, whatever is reached first: messages that are small have larger heads than contents.
     ("queued.max.messages.kbytes", "16384"),
+    ("queued.min.messages", "20000"),
 ];
 
 /// A topic with raw packets.
