@@ -75,7 +75,7 @@ asan() {
     export ASAN_OPTIONS=$options LSAN_OPTIONS="suppressions=$PWD/scripts/sanitize-leaks.txt:print_suppressions=0"
     step "asan: tests of net, plugins and HDF5 files" "$cargo" +nightly test "${build[@]}" \
         -p evforge-net -p evforge-plugin-interface -p evforge-plugin -p evforge-stream --no-fail-fast -- \
-        --skip freed_memory::tests::what_a_thread_has_freed_goes_back # The sanitizer has an allocator of its own.
+        --skip freed_memory::tests::what_a_thread_has_freed_goes_back --skip crash_note::tests # The sanitizer's own allocator, and handlers.
     step "asan: the program" "$cargo" +nightly build "${build[@]}" -p evforge --bin evforge
     live asan ASAN_OPTIONS "$options"
 }

@@ -5,13 +5,15 @@
 use std::ffi::c_int;
 use std::path::Path;
 use std::ptr;
-use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU8, AtomicUsize, Ordering};
 
 /// Signals by which a crash ends a process.
 const CRASHES: [c_int; 5] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGABRT, libc::SIGFPE, libc::SIGILL];
 
-/// The words; none if the pointer is null. They are never freed: a crash may be reading them.
-static WORDS: AtomicPtr<String> = AtomicPtr::new(ptr::null_mut());
+/// The words, and how many of their bytes there are. They lie here and not on the heap, which may be what is broken.
+static WORDS: [AtomicU8; MOST] = [const { AtomicU8::new(0) }; MOST];
+static LENGTH: AtomicUsize = AtomicUsize::new(0);
+const MOST: usize = 1024;
 /// What each signal did before.
 static BEFORE: [AtomicPtr<libc::sigaction>; CRASHES.len()] =
     [const { AtomicPtr::new(ptr::null_mut()) }; CRASHES.len()];
@@ -27,7 +29,10 @@ impl CrashNote {
             "evforge: crashed while {} was read: the HDF5 library does so on some damaged files.\n",
             path.display()
         );
-        WORDS.store(Box::into_raw(Box::new(words)), Ordering::Release);
+        for (place, byte) in WORDS.iter().zip(words.bytes()) {
+            place.store(byte, Ordering::Relaxed);
+        }
+        LENGTH.store(words.len().min(MOST), Ordering::Release);
         for (signal, before) in CRASHES.into_iter().zip(&BEFORE) {
             if before.load(Ordering::Acquire).is_null() {
                 listen(signal, before);
@@ -39,7 +44,7 @@ impl CrashNote {
 
 impl Drop for CrashNote {
     fn drop(&mut self) {
-        WORDS.store(ptr::null_mut(), Ordering::Release);
+        LENGTH.store(0, Ordering::Release);
     }
 }
 
@@ -58,12 +63,14 @@ fn listen(signal: c_int, before: &AtomicPtr<libc::sigaction>) {
 
 /// Says the words, and has the signal do what it did before: what has crashed does so again when this returns.
 extern "C" fn last_words(signal: c_int) {
-    let words = WORDS.load(Ordering::Acquire);
-    // SAFETY: it points to words that are never freed, or nowhere.
-    if let Some(words) = unsafe { words.as_ref() } {
-        // SAFETY: a call that handlers of signals may make, with bytes that live on.
-        unsafe { libc::write(libc::STDERR_FILENO, words.as_ptr().cast(), words.len()) };
+    let length = LENGTH.load(Ordering::Acquire);
+    // The stack of a handler has room for little more.
+    let mut words = [0; MOST];
+    for (word, byte) in words.iter_mut().zip(&WORDS) {
+        *word = byte.load(Ordering::Relaxed);
     }
+    // SAFETY: a call that handlers of signals may make, with no more bytes than there are.
+    unsafe { libc::write(libc::STDERR_FILENO, words.as_ptr().cast(), length.min(MOST)) };
     for (of, before) in CRASHES.into_iter().zip(&BEFORE) {
         let before = before.load(Ordering::Acquire);
         if of == signal && !before.is_null() {
