@@ -152,7 +152,8 @@ pub(super) fn tail(
     let end = Instant::now() + LOOK_WITHIN;
     let mut look = FIRST_LOOK;
     loop {
-        let mut reader = TopicReader::open(settings, topic, Begin::Last(look), Until::Present, deadline)?;
+        let mut reader =
+            TopicReader::open(settings, topic, Begin::Last(look), Until::Present, &deadline.renewed())?;
         // Partitions of which the oldest messages were not looked at, with the earliest frame that was.
         let reach = i64::try_from(look).unwrap_or(i64::MAX);
         let mut cut: BTreeMap<i32, Option<i64>> = reader

@@ -47,6 +47,12 @@ impl Deadline {
         self.at_most(AN_ANSWER)
     }
 
+    /// Half a minute from now on, for somebody who may be asked to end by the same flag.
+    #[must_use]
+    pub fn renewed(&self) -> Self {
+        Self { at: Instant::now() + ALL_ANSWERS, stop: self.stop.clone() }
+    }
+
     /// The wait ends when this is set, too.
     #[must_use]
     pub fn or_when(self, stop: &Arc<AtomicBool>) -> Self {
