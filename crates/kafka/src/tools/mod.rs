@@ -13,6 +13,7 @@
 pub mod forward;
 pub mod line;
 mod pacer;
+mod places;
 mod reader;
 mod record;
 mod renewal;
@@ -21,7 +22,8 @@ mod sender;
 pub mod survey;
 pub mod test_image;
 
-pub use reader::{Begin, Next, TopicReader, Until};
-pub(crate) use reader::{PartitionPlace, places};
+pub use places::Begin;
+pub(crate) use places::{PartitionPlace, places};
+pub use reader::{Next, TopicReader, Until};
 pub use record::Record;
 pub use sender::{Delivery, Outgoing, Sender};

@@ -1,9 +1,9 @@
 //! The messages of a topic: of all partitions, in the order of time as far as it can be known.
 
+use super::places::{Begin, PartitionPlace, places};
 use super::record::Record;
 use crate::client::{
     Cause, ClientError, ClientSettings, Deadline, Witness, cause_of, check, explain, explain_error,
-    first_since, partition_ends,
 };
 use rdkafka::Message as _;
 use rdkafka::consumer::base_consumer::PartitionQueue;
@@ -29,21 +29,6 @@ const READING: [(&str, &str); 7] = [
 const NO_GROUP: &str = "evforge-look";
 /// How long the order of partitions is waited for while one of them does not answer.
 const PATIENCE: Duration = Duration::from_secs(1);
-
-/// Where reading begins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Begin {
-    /// With the oldest message that is kept.
-    Oldest,
-    /// With the next message that comes.
-    Newest,
-    /// With the newest N of each partition.
-    Last(u64),
-    /// With this number, in each partition.
-    Offset(i64),
-    /// With the first message that Kafka has from this time on, in milliseconds since 1970.
-    Since(i64),
-}
 
 /// Where reading ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -293,54 +278,6 @@ impl Partition {
         }
         Ok(())
     }
-}
-
-/// Where a partition begins and ends, and where it is begun.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct PartitionPlace {
-    pub(crate) number: i32,
-    pub(crate) low: i64,
-    pub(crate) high: i64,
-    pub(crate) first: i64,
-}
-
-/// Where partitions of a topic are begun.
-///
-/// # Errors
-/// If the brokers do not say where they begin and end, or have nothing at this place.
-pub(crate) fn places(
-    consumer: &BaseConsumer<Witness>,
-    topic: &str,
-    numbers: &[i32],
-    begin: Begin,
-    deadline: &Deadline,
-) -> Result<Vec<PartitionPlace>, ClientError> {
-    let all: Vec<_> = numbers.iter().map(|number| (topic, *number)).collect();
-    let times = match begin {
-        Begin::Since(ms) => first_since(consumer, &all, ms, &deadline.of_an_answer())?,
-        _ => vec![None; all.len()],
-    };
-    let place = |(&number, first): (&i32, Option<i64>)| {
-        let (low, high) = partition_ends(consumer, (topic, number), &deadline.of_an_answer())?;
-        let first = match begin {
-            Begin::Oldest => low,
-            Begin::Newest => high,
-            Begin::Last(count) => high.saturating_sub(i64::try_from(count).unwrap_or(i64::MAX)).max(low),
-            Begin::Offset(offset) if offset < low || offset > high => {
-                return Err(ClientError::new(
-                    Cause::Other,
-                    format!(
-                        "partition {number} of {topic} has no message {offset}: it keeps {low} to {}",
-                        high - 1
-                    ),
-                ));
-            }
-            Begin::Offset(offset) => offset,
-            Begin::Since(_) => first.unwrap_or(high),
-        };
-        Ok(PartitionPlace { number, low, high, first })
-    };
-    numbers.iter().zip(times).map(place).collect()
 }
 
 fn record(message: OwnedMessage) -> Record {

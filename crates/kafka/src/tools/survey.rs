@@ -1,6 +1,7 @@
 //! What is in a topic: from its offsets, and a sample of its newest messages.
 
-use super::reader::{Begin, Next, TopicReader, Until};
+use super::places::Begin;
+use super::reader::{Next, TopicReader, Until};
 use super::record::Record;
 use crate::client::{Cause, ClientError, ClientSettings, Deadline};
 use evforge_messages::{RefusedCounters, Schema};
