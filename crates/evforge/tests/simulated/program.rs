@@ -31,8 +31,20 @@ pub(crate) struct Host {
 /// A program that is being started has our descriptors for a moment, and the locks of files that are read here.
 static STARTING: Mutex<()> = Mutex::new(());
 
-/// No run takes longer, unless it hangs outside of what is simulated.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// No run takes more of a processor, unless it runs in circles, nor more time, unless it hangs outside of what is simulated: it may have
+/// little of a processor where others work as well.
+const MOST_WORK: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(900);
+
+/// How long a process has had a processor.
+fn work_of(process: u32) -> Duration {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    // Behind its name, which may have blanks: from its state on, user and system time are the 12th and 13th.
+    let behind = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
+    let ticks: u64 = behind.skip(11).take(2).filter_map(|ticks| ticks.parse::<u64>().ok()).sum();
+    // Always hundredths of a second, whatever the kernel counts in.
+    Duration::from_millis(10 * ticks)
+}
 
 /// The shared library of `crates/simulated-host`, next to the tests or a level above.
 fn library() -> Option<PathBuf> {
@@ -97,7 +109,7 @@ impl Host {
                 use std::os::unix::process::ExitStatusExt;
                 break status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0));
             }
-            if Instant::now() > end {
+            if Instant::now() > end || work_of(child.id()) > MOST_WORK {
                 child.kill().unwrap();
                 child.wait().unwrap();
                 break -1;
