@@ -158,9 +158,9 @@ fn controls(header: &libc::msghdr) -> (Option<usize>, Option<u64>) {
 mod tests {
     use super::*;
 
-    /// Control memory with one message, of which `length` bytes are there.
-    fn control(level: i32, kind: i32, data: &[u8], length: usize) -> (Box<Control>, libc::msghdr) {
-        let mut memory = Box::new(Control([0; 128]));
+    /// What is read of control memory with one message, of which `length` bytes are there.
+    fn read(level: i32, kind: i32, data: &[u8], length: usize) -> (Option<usize>, Option<u64>) {
+        let mut memory = Control([0; 128]);
         // SAFETY: a header is made of integers and raw pointers, for which all zeros is a valid value.
         let mut header: libc::msghdr = unsafe { std::mem::zeroed() };
         header.msg_control = memory.0.as_mut_ptr().cast();
@@ -175,22 +175,20 @@ mod tests {
                 libc::CMSG_DATA(message).copy_from_nonoverlapping(data.as_ptr(), data.len());
             }
         }
-        (memory, header)
+        controls(&header)
     }
 
     #[test]
     fn what_the_kernel_attaches_is_read() {
-        let (_memory, header) = control(libc::SOL_UDP, libc::UDP_GRO, &1400_i32.to_ne_bytes(), 24);
-        assert_eq!(controls(&header), (Some(1400), None));
-        let (_memory, header) = control(libc::SOL_UDP, libc::UDP_GRO, &(-1_i32).to_ne_bytes(), 24);
-        assert_eq!(controls(&header), (None, None));
+        let gro = |bytes: i32| read(libc::SOL_UDP, libc::UDP_GRO, &bytes.to_ne_bytes(), 24);
+        assert_eq!(gro(1400), (Some(1400), None));
+        assert_eq!(gro(-1), (None, None));
         let time = [7_i64.to_ne_bytes(), 9_i64.to_ne_bytes()].concat();
-        let (_memory, header) = control(libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS, &time, 32);
-        assert_eq!(controls(&header), (None, Some(7_000_000_009)));
+        let stamped = read(libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS, &time, 32);
+        assert_eq!(stamped, (None, Some(7_000_000_009)));
         // Nothing, or less than a head.
         for length in [0, 8] {
-            let (_memory, header) = control(libc::SOL_UDP, libc::UDP_GRO, &[], length);
-            assert_eq!(controls(&header), (None, None));
+            assert_eq!(read(libc::SOL_UDP, libc::UDP_GRO, &[], length), (None, None));
         }
     }
 

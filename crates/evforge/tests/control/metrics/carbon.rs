@@ -103,14 +103,18 @@ impl Place {
         carbon
     }
 
-    /// Everything in its files, as soon as `wanted` says yes to it.
+    /// Everything in its files, as soon as `wanted` says yes to it. Carbon makes one file after the other: until no further one has
+    /// come, some are missing.
     pub(crate) fn values_when(&self, wanted: impl Fn(&Values) -> bool) -> Values {
         let started = Instant::now();
+        let mut files_before = 0;
         loop {
             let values = self.values();
-            if wanted(&values) || started.elapsed() > PATIENCE {
+            let are_all_made = values.len() == files_before;
+            if are_all_made && wanted(&values) || started.elapsed() > PATIENCE {
                 return values;
             }
+            files_before = values.len();
             std::thread::sleep(Duration::from_millis(300));
         }
     }
