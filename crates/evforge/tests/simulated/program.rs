@@ -98,7 +98,7 @@ impl Host {
             .stdout(std::fs::File::create(of("stdout")).unwrap())
             .stderr(std::fs::File::create(of("stderr")).unwrap());
         // SAFETY: only system calls between fork and exec.
-        unsafe { command.pre_exec(own_network) };
+        unsafe { command.pre_exec(|| hears_hangups().and_then(|()| own_network())) };
         let mut child = {
             let _alone = STARTING.lock().unwrap();
             command.spawn().unwrap()
@@ -139,6 +139,15 @@ impl Host {
             left,
             report: report.and_then(|bytes| serde_json::from_slice(&bytes).ok()),
         }
+    }
+}
+
+/// Lets this process hear SIGHUP, which tests that were started by `nohup` do not.
+fn hears_hangups() -> std::io::Result<()> {
+    // SAFETY: what a signal does to this process, which has no threads yet.
+    match unsafe { libc::signal(libc::SIGHUP, libc::SIG_DFL) } {
+        libc::SIG_ERR => Err(std::io::Error::last_os_error()),
+        _ => Ok(()),
     }
 }
 

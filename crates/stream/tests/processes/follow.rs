@@ -85,7 +85,10 @@ fn events_are_followed_in_their_order_and_a_killed_writer_is_noticed() {
     assert!(unknown.iter().all(|&pulse| pulse == newest), "{unknown:?} of {newest}");
     let counters = follower.counters();
     assert_eq!((counters.events_shown, counters.events_outside_epoch), (next, 0));
-    assert!(next > 300_000 && follower.faults().is_empty(), "{next}: {:?}", follower.faults());
+    // A kill in the middle of a commit leaves some arrays longer than others: what all of them have was shown.
+    let is_torn =
+        |fault: &String| fault.contains("read up to pulse") && fault.contains("they must be as many");
+    assert!(next > 300_000 && follower.faults().iter().all(is_torn), "{next}: {:?}", follower.faults());
     let FileState::Incomplete(why) = follower.look().unwrap() else { panic!("it is not complete") };
     assert!(why.contains("--recover"), "{why}");
 }
