@@ -66,6 +66,11 @@ impl<R: Row> Layout<R> {
     }
 }
 
+/// A name as the library gives it: it takes the bytes of a file for UTF-8 without looking at them.
+pub(crate) fn readable(name: &str) -> String {
+    String::from_utf8_lossy(name.as_bytes()).into_owned()
+}
+
 /// Whether two compounds have the same members at the same places, in whatever order they are declared.
 fn same(one: &TypeDescriptor, other: &TypeDescriptor) -> bool {
     let (TypeDescriptor::Compound(one), TypeDescriptor::Compound(other)) = (one, other) else {
@@ -84,12 +89,13 @@ pub(crate) fn describe(declared: &TypeDescriptor) -> String {
     /// A hostile file may have any number of members.
     const MOST_MEMBERS: usize = 20;
     let TypeDescriptor::Compound(compound) = declared else {
-        return format!("{declared}, not a compound");
+        return readable(&format!("{declared}, not a compound"));
     };
     let mut text = format!("{} bytes:", compound.size);
     for member in compound.fields.iter().take(MOST_MEMBERS) {
         // Writing to a string cannot fail.
-        let _ = write!(text, " {} {} @{}", member.name, member.ty, member.offset);
+        let kind = member.ty.to_string();
+        let _ = write!(text, " {} {} @{}", readable(&member.name), readable(&kind), member.offset);
     }
     if compound.fields.len() > MOST_MEMBERS {
         let _ = write!(text, " … {} members", compound.fields.len());

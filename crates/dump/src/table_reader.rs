@@ -2,7 +2,7 @@
 
 use crate::error::DumpError;
 use crate::layout::Row;
-use crate::layout::{Layout, describe};
+use crate::layout::{Layout, describe, readable};
 use crate::tables::TABLES;
 use hdf5_metno::dataset::Layout as Storage;
 use hdf5_metno::{Dataset, File};
@@ -63,6 +63,7 @@ impl DumpFile {
             (Some(table), None) => Ok(Self { path: path.to_owned(), file, table }),
             _ => {
                 let found = file.member_names().map_err(damaged)?;
+                let found = found.iter().map(|name| readable(name)).collect();
                 Err(DumpError::Tables { path: path.to_owned(), found })
             }
         }

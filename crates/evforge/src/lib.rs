@@ -56,6 +56,7 @@ mod page_address;
 mod privileges;
 mod progress;
 mod rate_line;
+mod reading_watch;
 mod record;
 mod replay;
 mod run;

@@ -63,6 +63,23 @@ fn what_is_no_hdf5_file_is_said() {
     });
 }
 
+/// Names are bytes of the file, which the library takes for UTF-8 without looking at them.
+#[test]
+fn a_name_that_is_no_text_is_told_as_text() {
+    in_folder(|path| {
+        write(path, &[MesytecHit { bus: 1, ..MesytecHit::default() }]);
+        let mut bytes = std::fs::read(path).unwrap();
+        let place = bytes.windows(9).position(|word| word == b"high_time").unwrap();
+        bytes[place + 2..place + 4].copy_from_slice(&[0xf7, 0xff]);
+        std::fs::write(path, bytes).unwrap();
+        let refused = refusal(path);
+        assert!(
+            String::from_utf8(refused.clone().into_bytes()).is_ok() && refused.contains("_time"),
+            "{refused}"
+        );
+    });
+}
+
 #[test]
 fn a_file_without_a_table_says_what_is_in_it() {
     in_folder(|path| {

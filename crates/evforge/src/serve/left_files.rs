@@ -6,6 +6,7 @@ use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 /// Recovers what can be recovered of a run that was not brought to its end, and says what became of each file.
 pub(super) fn recover_all(number: u32, files: &[PathBuf]) {
@@ -35,6 +36,10 @@ fn recover_events(file: &Path) {
     }
 }
 
+/// How long a file may take: only its ends are read, and the library runs in circles on some damaged files.
+const LONGEST: Duration = Duration::from_secs(600);
+const LOOK: Duration = Duration::from_millis(20);
+
 /// Has a file recovered by a process of its own: one that makes the HDF5 library crash costs that process, and not the service, which
 /// would find it again at every start.
 fn recover_apart(file: &Path) -> Result<String, String> {
@@ -45,7 +50,16 @@ fn recover_apart(file: &Path) -> Result<String, String> {
     {
         command.env_remove(name);
     }
-    outcome(file, &command.output().map_err(|error| not_begun(file, &error))?)
+    let begun = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    let mut child = begun.map_err(|error| not_begun(file, &error))?;
+    let end = Instant::now() + LONGEST;
+    // What it says has room in a pipe.
+    while Instant::now() < end && matches!(child.try_wait(), Ok(None)) {
+        std::thread::sleep(LOOK);
+    }
+    // One that has ended does not mind.
+    let _ = child.kill();
+    outcome(file, &child.wait_with_output().map_err(|error| not_begun(file, &error))?)
 }
 
 fn not_begun(file: &Path, error: &io::Error) -> String {

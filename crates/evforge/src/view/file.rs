@@ -6,6 +6,7 @@ use super::ending::Report;
 use super::page::{BATCH, Page, Shown, SourceState};
 use crate::CommandError;
 use crate::exit_status::ExitStatus;
+use crate::reading_watch::ReadingWatch;
 use evforge_config::Config;
 use evforge_core::batch_filler::BatchFiller;
 use evforge_core::counter::CounterSnapshot;
@@ -15,6 +16,7 @@ use evforge_net::crash_note::CrashNote;
 use evforge_stream::nexus::{EventFollower, FileState, place_pixels};
 use serde_json::Map;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -28,9 +30,10 @@ pub(super) fn view_file(
     arguments: &ViewArguments,
     path: &Path,
     config: Option<&Config>,
-    stop: &AtomicBool,
+    stop: &Arc<AtomicBool>,
 ) -> Result<ExitStatus, CommandError> {
     let _note = CrashNote::while_hdf5_reads(path);
+    let watch = ReadingWatch::start(path, stop)?;
     let mut follower = EventFollower::open(path)?;
     let (shown, notes) = shown(arguments, path, config, &mut follower)?;
     let mut page = Page::start(arguments, shown, config, notes)?;
@@ -45,6 +48,7 @@ pub(super) fn view_file(
     let mut state = FileState::Growing;
     let mut is_read = false;
     while (!is_read || state == FileState::Growing) && !is_over(&page) {
+        watch.step();
         let mut hand_on = |batch: &EventBatch| page.take(batch);
         let mut filler = BatchFiller::new(&mut batch, &mut hand_on);
         is_read = !follower.read(AT_ONCE, &mut filler);
@@ -65,6 +69,7 @@ pub(super) fn view_file(
         _ => "stopped on request",
     };
     let last = page.end(source_state(&mut follower, &state), ended);
+    drop(watch);
     while is_read && !arguments.until_end && !is_over(&page) {
         std::thread::sleep(PAUSE);
     }

@@ -5,7 +5,8 @@ use crate::page_json::ask;
 use crate::viewed_file::ViewedFile;
 use serde_json::Value;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 /// Pixels of the events of a run, counted from 0.
 fn pixels(csv: &Path) -> Vec<usize> {
@@ -66,4 +67,44 @@ fn a_file_is_shown_as_the_events_of_its_run_are() {
     let refused = Command::new(PROGRAM).arg("view").arg(path("a.csv")).output().expect("the program starts");
     let said = String::from_utf8_lossy(&refused.stderr).into_owned();
     assert!(refused.status.code() == Some(1) && said.contains("a.csv"), "{said}");
+}
+
+/// A text of variable length whose size is beyond all numbers: the HDF5 library looks for the one behind it for ever.
+#[test]
+fn a_file_on_which_hdf5_runs_in_circles_can_be_left() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let text = |name: &str| folder.path().join(name).display().to_string();
+    let (capture, file) = (text("a.pcapng"), text("a.nxs"));
+    evforge(&["simulate", "sonde", "--pulses", "2", "--output", &capture]);
+    let config = workspace().join("configs/sonde.toml").display().to_string();
+    evforge(&["run", "--config", &config, &capture, "--nexus", &file, "--quiet"]);
+    let mut bytes = std::fs::read(&file).expect("a file");
+    let heaps: Vec<usize> =
+        (0..bytes.len() - 32).filter(|&place| bytes[place..].starts_with(b"GCOL")).collect();
+    assert!(!heaps.is_empty(), "no text of variable length is in the file");
+    for heap in heaps {
+        // The size of its first object, behind its head and the object's number and uses.
+        bytes[heap + 24..heap + 32].copy_from_slice(&(u64::MAX - 15).to_le_bytes());
+    }
+    std::fs::write(&file, bytes).expect("a file");
+    let mut viewing = Command::new(PROGRAM);
+    viewing.args(["view", &file, "--view", "127.0.0.1:0"]).stderr(Stdio::piped()).stdout(Stdio::null());
+    let mut viewing = viewing.spawn().expect("the program starts");
+    std::thread::sleep(Duration::from_secs(1));
+    if let Some(status) = viewing.try_wait().expect("a state") {
+        // A later library refuses such a file.
+        assert_eq!(status.code(), Some(1));
+        return;
+    }
+    send_signal(viewing.id(), "TERM");
+    let begun = Instant::now();
+    while viewing.try_wait().expect("a state").is_none() && begun.elapsed() < Duration::from_secs(30) {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    // Ended already in the good case.
+    let _ = viewing.kill();
+    let ended = viewing.wait_with_output().expect("its end");
+    let said = String::from_utf8_lossy(&ended.stderr);
+    assert_eq!(ended.status.code(), Some(1), "{said}");
+    assert!(said.contains("a.nxs is not read any further"), "{said}");
 }

@@ -1,5 +1,6 @@
 //! What can go wrong with an event file, in words for a person.
 
+use crate::storage::text::readable;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -207,7 +208,8 @@ fn size(bytes: u64) -> String {
 /// outermost and innermost of its stack of errors.
 pub fn saying(error: &hdf5_metno::Error) -> String {
     const MARK: &str = "error message = '";
-    let all = error.to_string();
+    // Names of the file may be in it.
+    let all = readable(error.to_string().as_bytes());
     let system = all.split_once(MARK).and_then(|(_, after)| after.split_once('\''));
     match system {
         Some((message, _)) => message.to_owned(),

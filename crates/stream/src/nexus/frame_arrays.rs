@@ -1,6 +1,7 @@
 //! Frames of a file, next to its pulses: of files that evforge has written, and of others whose `framelog` has a value for each
 //! pulse.
 
+use crate::storage::text::readable;
 use std::ops::Range;
 
 use evforge_core::frame::{Frame, FrameState, FrameVeto, MOST_FRAME_VETOES, ProtonCharge};
@@ -100,7 +101,7 @@ impl FrameArrays {
             .filter_map(|(name, bit)| {
                 let counts = counting.next().unwrap_or(true);
                 let bit = u8::try_from(bit).ok().filter(|&bit| usize::from(bit) < MOST_FRAME_VETOES)?;
-                Some(FrameVeto { bit, name: name.to_string(), counts, frames: 0 })
+                Some(FrameVeto { bit, name: readable(name.as_bytes()), counts, frames: 0 })
             })
             .take(MOST_FRAME_VETOES)
             .collect()

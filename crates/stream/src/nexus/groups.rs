@@ -1,5 +1,6 @@
 //! The groups of a NeXus file by their class.
 
+use crate::storage::text::readable;
 use hdf5_metno::types::{FixedAscii, FixedUnicode, VarLenAscii, VarLenUnicode};
 use hdf5_metno::{Group, Location};
 
@@ -65,12 +66,12 @@ impl Search<'_> {
             }
             let inner_class = text_attribute(&inner, "NX_class").unwrap_or_default();
             if depth < DEEPEST && inner_class != EVENT_DATA {
-                self.below(&inner, &inner_name, &inner_class, depth + 1);
+                self.below(&inner, &readable(inner_name.as_bytes()), &inner_class, depth + 1);
             }
             if self.classes.contains(&inner_class.as_str()) && self.is_new(&inner) {
                 self.found.push(Found {
                     group: inner,
-                    name: inner_name,
+                    name: readable(inner_name.as_bytes()),
                     class: inner_class,
                     parent: name.to_owned(),
                     parent_class: class.to_owned(),
@@ -93,9 +94,9 @@ impl Search<'_> {
 /// The text of an attribute, of fixed or variable length.
 pub(super) fn text_attribute(location: &Location, name: &str) -> Option<String> {
     let attribute = location.attr(name).ok()?;
-    let text = attribute.read_scalar::<VarLenUnicode>().map(|text| text.to_string());
-    text.or_else(|_| attribute.read_scalar::<VarLenAscii>().map(|text| text.to_string()))
-        .or_else(|_| attribute.read_scalar::<FixedUnicode<256>>().map(|text| text.to_string()))
-        .or_else(|_| attribute.read_scalar::<FixedAscii<256>>().map(|text| text.to_string()))
+    let text = attribute.read_scalar::<VarLenUnicode>().map(|text| readable(text.as_bytes()));
+    text.or_else(|_| attribute.read_scalar::<VarLenAscii>().map(|text| readable(text.as_bytes())))
+        .or_else(|_| attribute.read_scalar::<FixedUnicode<256>>().map(|text| readable(text.as_bytes())))
+        .or_else(|_| attribute.read_scalar::<FixedAscii<256>>().map(|text| readable(text.as_bytes())))
         .ok()
 }

@@ -67,6 +67,11 @@ pub fn read_text(dataset: &Dataset) -> Result<String> {
     Ok(String::from_utf8_lossy(&bytes[..end]).into_owned())
 }
 
+/// A text or a name of a file. The library takes its bytes for UTF-8 without looking at them.
+pub fn readable(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
 /// Gives a group or dataset a text attribute.
 ///
 /// Attributes have variable length: h5py gives those as `str`, and those of fixed length as bytes, which

@@ -5,7 +5,7 @@ use hdf5_metno::types::{VarLenAscii, VarLenUnicode};
 use hdf5_metno::{Dataset, File, Group};
 
 use crate::nexus::groups::{DETECTOR, Found, MONITOR, text_attribute};
-use crate::storage::text::read_text;
+use crate::storage::text::{read_text, readable};
 
 /// The group by which files of `evforge write` are known.
 pub(super) const OWN_WRITER: &str = "/entry/evforge_writer";
@@ -170,8 +170,8 @@ fn any_text(set: &Dataset) -> Option<String> {
     if set.size() != 1 {
         return None;
     }
-    let first = |texts: Vec<VarLenUnicode>| texts.first().map(ToString::to_string);
-    let ascii = |texts: Vec<VarLenAscii>| texts.first().map(ToString::to_string);
+    let first = |texts: Vec<VarLenUnicode>| texts.first().map(|text| readable(text.as_bytes()));
+    let ascii = |texts: Vec<VarLenAscii>| texts.first().map(|text| readable(text.as_bytes()));
     let text = read_text(set).ok();
     let text = text.or_else(|| set.read_raw::<VarLenUnicode>().ok().and_then(first));
     text.or_else(|| set.read_raw::<VarLenAscii>().ok().and_then(ascii)).map(|text| text.trim().to_owned())
