@@ -87,12 +87,15 @@ impl Source {
             count: gap.missing,
             noticed_ns: u64::try_from(gap.to_ns).unwrap_or(0),
         };
+        // Hostile numbers can be as far apart as there are numbers: no more are missing than the sum has room for.
+        let new = self.messages - ids.duplicated;
+        let lost = ids.missing.min(u64::MAX - new);
         SourceLedger {
             name: name.to_owned(),
             packets: PacketLedger {
-                sent: Some((self.messages - ids.duplicated).saturating_add(ids.missing)),
+                sent: Some(new + lost),
                 received: self.messages,
-                lost: ids.missing,
+                lost,
                 reordered: ids.late,
                 duplicated: ids.duplicated,
                 unconfirmed: 0,
