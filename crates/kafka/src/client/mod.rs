@@ -34,6 +34,7 @@ pub use check::{Checked, CheckedTopic, check};
 pub use deadline::Deadline;
 pub use error::ClientError;
 pub use explain::{Explanation, explain, explain_error};
+pub(crate) use offsets::{cause_of_failure, failed};
 pub use offsets::{first_since, partition_ends};
 pub use option_value::OptionValue;
 pub use secret::is_secret;

@@ -24,7 +24,8 @@ pub fn partition_ends<C: ConsumerContext>(
         match deadline.ask(|wait| consumer.fetch_watermarks(topic, number, wait))? {
             Ok(ends) => return Ok(ends),
             Err(error) => {
-                let is_of_no_use = cause(&error) != Cause::UnknownTopic && cause(&error).is_final();
+                let is_of_no_use =
+                    cause_of_failure(&error) != Cause::UnknownTopic && cause_of_failure(&error).is_final();
                 if is_of_no_use || deadline.is_over() {
                     return Err(failed(&format!("partition {number} of {topic}"), &error));
                 }
@@ -61,11 +62,13 @@ pub fn first_since<C: ConsumerContext>(
     Ok(partitions.iter().map(of_partition).collect())
 }
 
-fn cause(error: &KafkaError) -> Cause {
+/// What an error of a topic or partition is due to.
+pub(crate) fn cause_of_failure(error: &KafkaError) -> Cause {
     error.rdkafka_error_code().map_or(Cause::Other, |code| cause_of(code, ""))
 }
 
-fn failed(what: &str, error: &KafkaError) -> ClientError {
+/// The same in words, after what was tried.
+pub(crate) fn failed(what: &str, error: &KafkaError) -> ClientError {
     let said = error.rdkafka_error_code().map_or_else(|| explain_error(error), explain);
-    ClientError::new(cause(error), format!("{what}: {}", said.sentence()))
+    ClientError::new(cause_of_failure(error), format!("{what}: {}", said.sentence()))
 }

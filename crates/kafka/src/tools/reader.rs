@@ -3,7 +3,7 @@
 use super::places::{Begin, PartitionPlace, places};
 use super::record::Record;
 use crate::client::{
-    Cause, ClientError, ClientSettings, Deadline, Witness, cause_of, check, explain, explain_error,
+    Cause, ClientError, ClientSettings, Deadline, Witness, cause_of_failure, check, explain_error, failed,
 };
 use rdkafka::Message as _;
 use rdkafka::consumer::base_consumer::PartitionQueue;
@@ -271,7 +271,7 @@ impl Partition {
                 }
             },
             Some(Err(KafkaError::PartitionEOF(_))) => (self.has_caught_up, self.is_at_end) = (true, true),
-            Some(Err(error)) if cause(&error).is_final() => {
+            Some(Err(error)) if cause_of_failure(&error).is_final() => {
                 return Err(failed(&format!("partition {}", self.number), &error));
             }
             Some(Err(_)) => {}
@@ -293,13 +293,4 @@ fn record(message: OwnedMessage) -> Record {
 
 fn headers(found: &OwnedHeaders) -> Vec<(String, Option<Vec<u8>>)> {
     found.iter().map(|header| (header.key.to_owned(), header.value.map(<[u8]>::to_vec))).collect()
-}
-
-fn cause(error: &KafkaError) -> Cause {
-    error.rdkafka_error_code().map_or(Cause::Other, |code| cause_of(code, ""))
-}
-
-fn failed(what: &str, error: &KafkaError) -> ClientError {
-    let said = error.rdkafka_error_code().map_or_else(|| explain_error(error), explain);
-    ClientError::new(cause(error), format!("{what}: {}", said.sentence()))
 }
