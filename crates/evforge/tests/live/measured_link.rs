@@ -91,14 +91,23 @@ fn no_more_than_the_known_limit_of_a_slow_receiver_is_found() {
         work: Duration::from_micros(200),
         ..LinkPoint::new(LinkMethod::Batched, 64)
     };
-    let found = highest_loss_free(&LossFreeSearch::default(), |rate| {
-        runner.run(&LinkPoint { rate, ..point.clone() })
-    })
-    .expect("figures");
-    let rate = found.rate.unwrap_or_else(|| panic!("no rate: {:?}", found.tried));
+    let search = LossFreeSearch::default();
+    let found =
+        highest_loss_free(&search, |rate| runner.run(&LinkPoint { rate, ..point.clone() })).expect("figures");
     // 200 us for each packet and what receiving costs: never more than 5000 packets per second. Other tests, on the same cores, may
-    // make it less; how near it comes on a quiet machine is in docs/measurements.
-    assert!(rate <= 5_000.0 * 1.02, "{rate}: {:?}", found.tried);
+    // make it less, or so unsteady that the measurements run out before a rate is confirmed; how near it comes on a quiet machine is in
+    // docs/measurements.
+    let most = 5_000.0 * 1.02;
+    match found.rate {
+        Some(rate) => assert!(rate <= most, "{rate}: {:?}", found.tried),
+        None => assert_eq!(found.tried.len(), search.most, "{:?}", found.tried),
+    }
+    for (asked, measured) in &found.tried {
+        assert!(measured.received_per_second <= most, "{asked:?}: {measured:?}");
+        assert!(measured.sent_per_second <= most || !measured.is_sustained(), "{asked:?}: {measured:?}");
+    }
+    let (_, unpaced) = &found.tried[0];
+    assert!(unpaced.locations["socket buffer"] > 0, "{unpaced:?}");
 }
 
 #[test]

@@ -43,7 +43,8 @@ impl Default for LossFreeSearch {
 /// What was found.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LossFree {
-    /// Packets per second as sent; none if there was loss at every rate that was tried.
+    /// Packets per second as sent; none if there was loss at every rate that was tried, or if no rate was loss-free often enough before
+    /// [`LossFreeSearch::most`] measurements were made: on a host with other work, a rate that was loss-free once may be lossy the next time.
     pub rate: Option<f64>,
     /// True if the sender cannot send faster, so that the receiver may take more.
     pub is_senders_limit: bool,

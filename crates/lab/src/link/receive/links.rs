@@ -122,7 +122,7 @@ fn threads<'a, A: LinkAccount>(
         let of_receiver = receiver.local_addresses().into_iter().zip(left.by_ref());
         let links = of_receiver.map(|(address, told)| Link { address, account: account(), told }).collect();
         let handler = Links {
-            slab: PacketSlab::new(settings.batch, SLAB_BYTES),
+            slab: PacketSlab::new(settings.packets_at_once(), SLAB_BYTES),
             links,
             settings,
             is_shared: receiver.buffer().is_none(),

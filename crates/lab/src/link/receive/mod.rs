@@ -104,7 +104,8 @@ pub struct LinkReceiving {
     pub cores: Vec<usize>,
     /// Time to spend on each packet, to be as slow as an application.
     pub work: Duration,
-    /// Packets that are fetched at once at most; they wait in memory of this program, beside the kernel's buffer.
+    /// Packets that are fetched at once at most; they wait in memory of this program, beside the kernel's buffer. Fewer where the work on
+    /// them takes more than a millisecond.
     pub batch: usize,
     /// Counters of the host that are read alongside.
     pub counters: CountersRead,
@@ -114,6 +115,22 @@ pub struct LinkReceiving {
     pub idle: Option<Duration>,
     /// Ends after so long; none does not.
     pub duration: Option<Duration>,
+}
+
+/// The work of one batch takes no longer than this: packets of a batch have come when it is fetched, so the work of the last one is in no
+/// rate, and a slow receiver would seem as much faster as the whole takes longer than its measurement.
+const LONGEST_BATCH: Duration = Duration::from_millis(1);
+
+impl LinkReceiving {
+    /// Packets that a thread fetches at once if it spends the [work](Self::work) on each: as many as asked for, or as it does in a
+    /// millisecond.
+    fn packets_at_once(&self) -> usize {
+        if self.work.is_zero() {
+            return self.batch;
+        }
+        let in_time = LONGEST_BATCH.as_nanos() / self.work.as_nanos();
+        usize::try_from(in_time).unwrap_or(usize::MAX).min(self.batch).max(1)
+    }
 }
 
 impl Default for LinkReceiving {
@@ -230,6 +247,19 @@ pub fn work_for(time: Duration) {
         let begun = Instant::now();
         while begun.elapsed() < time {
             std::hint::spin_loop();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_batch_is_worked_on_for_a_millisecond_at_most() {
+        for (work_ns, most) in [(0, 1024), (900, 1024), (2_000, 500), (200_000, 5), (5_000_000, 1)] {
+            let settings = LinkReceiving { work: Duration::from_nanos(work_ns), ..LinkReceiving::default() };
+            assert_eq!(settings.packets_at_once(), most, "{work_ns} ns");
         }
     }
 }
