@@ -22,6 +22,7 @@ macro_rules! eprintln {
 }
 
 mod accuracy;
+mod apart;
 mod arguments;
 mod bench;
 mod command_error;

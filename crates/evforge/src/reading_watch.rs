@@ -6,8 +6,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// How long one step may take: slow disks take seconds.
-const PATIENCE: Duration = Duration::from_secs(60);
 /// The same once the end was asked for.
 const AT_THE_END: Duration = Duration::from_secs(5);
 const LOOK: Duration = Duration::from_millis(200);
@@ -19,11 +17,14 @@ pub(crate) struct ReadingWatch {
 }
 
 impl ReadingWatch {
-    /// Watches who reads `path`, from now on. `stop` is what asks for the end.
+    /// How long one step of reading may take: slow disks take seconds.
+    pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
+    /// Watches who reads `path`, from now on, of which a step may take so long. `stop` is what asks for the end.
     ///
     /// # Errors
     /// If the host gives no thread.
-    pub(crate) fn start(path: &Path, stop: &Arc<AtomicBool>) -> io::Result<Self> {
+    pub(crate) fn start(path: &Path, patience: Duration, stop: &Arc<AtomicBool>) -> io::Result<Self> {
         let watch = Self { steps: Arc::default(), is_over: Arc::default() };
         let (steps, is_over, stop) = (Arc::clone(&watch.steps), Arc::clone(&watch.is_over), Arc::clone(stop));
         let path = path.to_owned();
@@ -35,7 +36,7 @@ impl ReadingWatch {
                 if now != known {
                     (known, since) = (now, Instant::now());
                 }
-                let limit = if stop.load(Ordering::Relaxed) { AT_THE_END } else { PATIENCE };
+                let limit = if stop.load(Ordering::Relaxed) { AT_THE_END } else { patience };
                 if since.elapsed() >= limit && !is_over.load(Ordering::Relaxed) {
                     eprintln!(
                         "evforge: {} is not read any further: the HDF5 library has not come back for {} s, as on some damaged files. \

@@ -10,6 +10,11 @@ use std::sync::atomic::{AtomicPtr, AtomicU8, AtomicUsize, Ordering};
 /// Signals by which a crash ends a process.
 const CRASHES: [c_int; 5] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGABRT, libc::SIGFPE, libc::SIGILL];
 
+/// True of a signal by which a crash ends a process, and not a person or the kernel for want of memory.
+pub fn is_crash(signal: c_int) -> bool {
+    CRASHES.contains(&signal)
+}
+
 /// The words, and how many of their bytes there are. They lie here and not on the heap, which may be what is broken.
 static WORDS: [AtomicU8; MOST] = [const { AtomicU8::new(0) }; MOST];
 static LENGTH: AtomicUsize = AtomicUsize::new(0);

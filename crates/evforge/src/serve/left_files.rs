@@ -1,12 +1,12 @@
 //! The files of a run that a killed service has left: recovered before anything new begins.
 
+use crate::apart::{self, Apart};
 use evforge_log::group::FILE;
 use evforge_net::record::{FileNames, finish_recording};
 use std::io;
-use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
-use std::time::{Duration, Instant};
+use std::process::Command;
+use std::sync::atomic::AtomicBool;
 
 /// Recovers what can be recovered of a run that was not brought to its end, and says what became of each file.
 pub(super) fn recover_all(number: u32, files: &[PathBuf]) {
@@ -36,50 +36,27 @@ fn recover_events(file: &Path) {
     }
 }
 
-/// How long a file may take: only its ends are read, and the library runs in circles on some damaged files.
-const LONGEST: Duration = Duration::from_secs(600);
-const LOOK: Duration = Duration::from_millis(20);
-
 /// Has a file recovered by a process of its own: one that makes the HDF5 library crash costs that process, and not the service, which
 /// would find it again at every start.
 fn recover_apart(file: &Path) -> Result<String, String> {
-    let mut command = Command::new(std::env::current_exe().map_err(|error| not_begun(file, &error))?);
-    command.args(["write", "--recover"]).arg(file).stdin(Stdio::null());
+    let not_begun = |error: io::Error| {
+        format!("{} is not recovered: no process could be started for it: {error}", file.display())
+    };
+    let mut command = Command::new(std::env::current_exe().map_err(not_begun)?);
+    command.args(["write", "--recover"]).arg(file);
     // Settings of the service are none of this command.
     for (name, _) in std::env::vars_os().filter(|(name, _)| name.as_encoded_bytes().starts_with(b"EVFORGE_"))
     {
         command.env_remove(name);
     }
-    let begun = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
-    let mut child = begun.map_err(|error| not_begun(file, &error))?;
-    let end = Instant::now() + LONGEST;
-    // What it says has room in a pipe.
-    while Instant::now() < end && matches!(child.try_wait(), Ok(None)) {
-        std::thread::sleep(LOOK);
+    let never = AtomicBool::new(false);
+    match apart::run(command, file, &never).map_err(not_begun)? {
+        Apart::Ended(ended) if ended.status.success() => Ok(apart::said(&ended.stdout)),
+        Apart::Ended(ended) => Err(apart::said(&ended.stderr)),
+        Apart::NotBack(why) | Apart::Killed(why) => {
+            Err(format!("{} is not recovered, and left as it is: {why}", file.display()))
+        }
     }
-    // One that has ended does not mind.
-    let _ = child.kill();
-    outcome(file, &child.wait_with_output().map_err(|error| not_begun(file, &error))?)
-}
-
-fn not_begun(file: &Path, error: &io::Error) -> String {
-    format!("{} is not recovered: no process could be started for it: {error}", file.display())
-}
-
-/// What the process has said, or why it has not come to its end.
-fn outcome(file: &Path, ended: &Output) -> Result<String, String> {
-    let said = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
-    if ended.status.success() {
-        return Ok(said(&ended.stdout));
-    }
-    let why = said(&ended.stderr).trim_start_matches("evforge: ").to_owned();
-    Err(match ended.status.signal() {
-        Some(signal) => format!(
-            "{} is not recovered, and left as it is: the process that tried it was ended by signal {signal}. {why}",
-            file.display()
-        ),
-        None => why,
-    })
 }
 
 /// All parts of a recording, with whatever rotation it had.
@@ -91,28 +68,5 @@ fn finish_recordings(file: &Path) {
             Ok(finished) => tracing::info!(target: FILE, notice = true, always = true, "{finished}"),
             Err(error) => tracing::error!(target: FILE, always = true, "{error}"),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::process::ExitStatus;
-
-    #[test]
-    fn a_crash_is_told_apart_from_a_file_that_cannot_be_recovered() {
-        let ended = |raw, out: &str, err: &str| Output {
-            status: ExitStatus::from_raw(raw),
-            stdout: out.into(),
-            stderr: err.into(),
-        };
-        let of = |ended| outcome(Path::new("/data/1.nxs"), &ended);
-        assert_eq!(of(ended(0, "1.nxs is recovered\n", "")), Ok("1.nxs is recovered".into()));
-        assert_eq!(of(ended(1 << 8, "", "evforge: 1.nxs is empty\n")), Err("1.nxs is empty".into()));
-        let crashed = of(ended(11, "", "evforge: crashed while /data/1.nxs was read\n")).unwrap_err();
-        assert!(
-            crashed.contains("/data/1.nxs is not recovered") && crashed.contains("signal 11"),
-            "{crashed}"
-        );
     }
 }

@@ -33,7 +33,7 @@ pub(super) fn view_file(
     stop: &Arc<AtomicBool>,
 ) -> Result<ExitStatus, CommandError> {
     let _note = CrashNote::while_hdf5_reads(path);
-    let watch = ReadingWatch::start(path, stop)?;
+    let watch = ReadingWatch::start(path, ReadingWatch::PATIENCE, stop)?;
     let mut follower = EventFollower::open(path)?;
     let (shown, notes) = shown(arguments, path, config, &mut follower)?;
     let mut page = Page::start(arguments, shown, config, notes)?;

@@ -47,6 +47,8 @@ pub(super) fn write_file(arguments: &WriteArguments) -> Result<ExitStatus, Comma
         flush_interval: arguments.storage.flush_interval.to_std(),
         storage: arguments.storage.storage(),
         bases: Arc::new(SaidBases),
+        // A crash names the file, and ends nothing else.
+        rehearsal: None,
         stop: Arc::clone(&stop),
     };
     // One that was begun before is taken up.
@@ -170,6 +172,7 @@ fn plan(
         until: run.until,
         leeway_after_s: run.leeway_after_s,
         about: serde_json::Value::Null,
+        set_aside: Vec::new(),
     })
 }
 

@@ -4,6 +4,7 @@ mod arguments;
 mod base;
 mod file;
 mod progress_line;
+mod rehearsal;
 mod service;
 mod service_arguments;
 mod start;
@@ -23,6 +24,9 @@ use std::path::PathBuf;
 pub(crate) fn write(arguments: &WriteArguments) -> Result<ExitStatus, CommandError> {
     if !arguments.recover.is_empty() {
         return repair(&arguments.recover);
+    }
+    if let Some(job) = arguments.service.job_to_rehearse() {
+        rehearsal::rehearse_and_end(arguments, job)?;
     }
     let (log, name) = match &arguments.config {
         Some(path) => {

@@ -1,6 +1,7 @@
 //! Files for control programs: started and stopped by messages.
 
 use super::arguments::WriteArguments;
+use super::rehearsal::ByThisProgram;
 use super::service_arguments::ServiceArguments;
 use crate::CommandError;
 use crate::exit_status::ExitStatus;
@@ -12,8 +13,9 @@ use std::sync::Arc;
 
 /// Writes files until a signal ends it.
 pub(super) fn serve(arguments: &WriteArguments) -> Result<ExitStatus, CommandError> {
-    let ServiceArguments { commands, pool, pool_group, folder, templates, service_id, jobs, no_answers } =
-        &arguments.service;
+    let ServiceArguments {
+        commands, pool, pool_group, folder, templates, service_id, jobs, no_answers, ..
+    } = &arguments.service;
     let Some(commands) = commands else { return Err("--commands names no topic".into()) };
     let client = arguments.client.settings();
     let say = |line: &str| tracing::info!(target: evforge_log::group::FILE, notice = true, "{line}");
@@ -35,6 +37,7 @@ pub(super) fn serve(arguments: &WriteArguments) -> Result<ExitStatus, CommandErr
             flush_interval: arguments.storage.flush_interval.to_std(),
             storage: arguments.storage.storage(),
             bases: Arc::new(PlainBases),
+            rehearsal: Some(Arc::new(ByThisProgram)),
             stop: Arc::clone(&stop),
         },
         leeway_before: leeway.0,

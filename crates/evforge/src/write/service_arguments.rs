@@ -1,7 +1,7 @@
 //! Options of the conversation with control programs.
 
 use clap::Args;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The conversation with control programs.
 #[derive(Args)]
@@ -36,11 +36,19 @@ pub(super) struct ServiceArguments {
     /// Say nothing on the topic of commands, as in ISIS's conversation (runInfo), where nobody answers
     #[arg(long, requires = "commands", help_heading = "Service")]
     pub(super) no_answers: bool,
+    /// Take up the file of this job and end at once: what the service has a process of its own do before it takes up a file
+    #[arg(long, value_name = "JOB", requires = "commands", hide = true)]
+    rehearse: Option<PathBuf>,
 }
 
 impl ServiceArguments {
     /// True if files are asked for by messages.
     pub(super) fn is_asked_for(&self) -> bool {
         self.commands.is_some()
+    }
+
+    /// The job whose file is only to be tried.
+    pub(super) fn job_to_rehearse(&self) -> Option<&Path> {
+        self.rehearse.as_deref()
     }
 }

@@ -1,5 +1,5 @@
 //! `evforge write` with real brokers: the file of every shipped configuration is that of `evforge run --nexus`; a writer that is
-//! killed loses nothing and doubles nothing; several units of an instrument are one file, and one that dies is a gap.
+//! killed loses nothing and doubles nothing, nor does the service on whose file the HDF5 library crashes; several units of an instrument are one file, and one that dies is a gap.
 #![allow(clippy::unwrap_used)]
 
 #[path = "../common/mod.rs"]
@@ -8,5 +8,6 @@ mod common;
 mod compared;
 mod detectors;
 mod killed;
+mod service;
 mod support;
 mod units;

@@ -150,6 +150,7 @@ pub(super) fn job(filling: &Filling, layout: Layout, deflate: Option<u8>) -> Out
         until: Until::Present,
         leeway_after_s: 0.0,
         about: Value::Null,
+        set_aside: Vec::new(),
     };
     let settings = JobSettings {
         client: filling.client()?,
@@ -157,6 +158,7 @@ pub(super) fn job(filling: &Filling, layout: Layout, deflate: Option<u8>) -> Out
         flush_interval: FLUSH_INTERVAL,
         storage: storage(deflate),
         bases: Arc::new(NoBase),
+        rehearsal: None,
         stop: Arc::default(),
     };
     let job = Job::start(plan, settings)?;

@@ -98,6 +98,7 @@ impl JobRunner {
             until: Until::Stop,
             leeway_after_s: self.settings.leeway_after.as_secs_f64(),
             about: json!(about),
+            set_aside: Vec::new(),
         })
     }
 
@@ -176,5 +177,13 @@ impl Jobs for JobRunner {
 
     fn forget(&mut self, id: &str) {
         self.entries.retain(|entry| entry.request.id != id);
+    }
+
+    fn news(&mut self) -> Vec<String> {
+        let of_job = |entry: &mut Entry| {
+            let id = entry.request.id.clone();
+            entry.job.news().into_iter().map(move |line| format!("job {id}: {line}"))
+        };
+        self.entries.iter_mut().flat_map(of_job).collect()
     }
 }

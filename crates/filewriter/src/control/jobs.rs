@@ -78,4 +78,7 @@ pub trait Jobs {
 
     /// Forgets a job that has ended.
     fn forget(&mut self, id: &str);
+
+    /// What people should know of jobs and were not told yet, as sentences.
+    fn news(&mut self) -> Vec<String>;
 }

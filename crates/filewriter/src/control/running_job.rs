@@ -20,19 +20,32 @@ const REPORT: usize = 64 << 10;
 
 /// What a job does.
 enum Doing {
-    /// It is being taken up again. What it is told waits.
-    Waits { stop_ns: Option<i64>, is_aborted: bool },
+    /// It is being taken up again. What it is told waits; `why` says what is in the way.
+    Waits { stop_ns: Option<i64>, is_aborted: bool, why: Option<String> },
     /// It runs.
     Runs(Job),
     /// It has ended.
-    Ended { file: PathBuf, error: Option<String>, metadata: String },
+    Ended { file: PathBuf, error: Option<String>, metadata: String, set_aside: SetAside },
 }
+
+/// Files that had to be set aside, with the reasons.
+type SetAside = Vec<(PathBuf, String)>;
 
 /// A job that runs or has run.
 pub(super) struct RunningJob {
     doing: Arc<Mutex<Doing>>,
     /// The file while nothing is known of it.
     file: PathBuf,
+    told: Told,
+}
+
+/// What people were told.
+#[derive(Default)]
+struct Told {
+    /// Why it waits.
+    why: Option<String>,
+    /// So many files that had to be set aside.
+    set_aside: usize,
 }
 
 impl RunningJob {
@@ -40,13 +53,13 @@ impl RunningJob {
     pub(super) fn start(plan: JobPlan, settings: JobSettings) -> Result<Self, JobError> {
         let file = plan.file.clone();
         let job = Job::start(plan, settings)?;
-        Ok(Self { doing: Arc::new(Mutex::new(Doing::Runs(job))), file })
+        Ok(Self { doing: Arc::new(Mutex::new(Doing::Runs(job))), file, told: Told::default() })
     }
 
     /// Takes one up again, however long brokers are away.
     pub(super) fn take_up(plan: JobPlan, settings: JobSettings) -> Self {
         let file = Names::of(&plan.file).writing();
-        let doing = Arc::new(Mutex::new(Doing::Waits { stop_ns: None, is_aborted: false }));
+        let doing = Arc::new(Mutex::new(Doing::Waits { stop_ns: None, is_aborted: false, why: None }));
         let (shared, of_thread) = (Arc::clone(&doing), file.clone());
         let spawned = thread::Builder::new()
             .name("take up".into())
@@ -55,7 +68,7 @@ impl RunningJob {
             *held(&doing) =
                 failed(file.clone(), format!("the thread that takes it up cannot be started: {error}"));
         }
-        Self { doing, file }
+        Self { doing, file, told: Told::default() }
     }
 
     /// Sets its end.
@@ -76,13 +89,35 @@ impl RunningJob {
         }
     }
 
+    /// What people should know and were not told yet.
+    pub(super) fn news(&mut self) -> Vec<String> {
+        let set_aside = match &*held(&self.doing) {
+            Doing::Waits { why, .. } if *why != self.told.why => {
+                self.told.why.clone_from(why);
+                return why.iter().map(|why| format!("not taken up again yet: {why}")).collect();
+            }
+            Doing::Waits { .. } => return Vec::new(),
+            Doing::Runs(job) => job.progress().set_aside,
+            Doing::Ended { set_aside, .. } => set_aside.clone(),
+        };
+        let line = |(path, why): &(PathBuf, String)| {
+            format!(
+                "the file that was begun is now {}, and is written again from its first messages: {why}",
+                path.display()
+            )
+        };
+        let news = set_aside.iter().skip(self.told.set_aside).map(line).collect();
+        self.told.set_aside = self.told.set_aside.max(set_aside.len());
+        news
+    }
+
     /// The file as it is called, and how far it is.
     pub(super) fn state(&self) -> (PathBuf, JobPhase) {
         let mut doing = held(&self.doing);
         if let Doing::Runs(job) = &*doing
             && job.has_ended()
         {
-            let unknown = Doing::Waits { stop_ns: None, is_aborted: false };
+            let unknown = Doing::Waits { stop_ns: None, is_aborted: false, why: None };
             if let Doing::Runs(job) = std::mem::replace(&mut *doing, unknown) {
                 *doing = ended(&job.wait());
             }
@@ -90,7 +125,7 @@ impl RunningJob {
         match &*doing {
             Doing::Waits { .. } => (self.file.clone(), JobPhase::Writing),
             Doing::Runs(job) => (job.progress().file, JobPhase::Writing),
-            Doing::Ended { file, error, metadata } => {
+            Doing::Ended { file, error, metadata, .. } => {
                 (file.clone(), JobPhase::Ended { error: error.clone(), metadata: metadata.clone() })
             }
         }
@@ -113,7 +148,7 @@ fn try_until_it_runs(
         match Job::start(plan.clone(), settings.clone()) {
             Ok(job) => {
                 let mut doing = held(doing);
-                if let Doing::Waits { stop_ns, is_aborted } = &*doing {
+                if let Doing::Waits { stop_ns, is_aborted, .. } = &*doing {
                     if stop_ns.is_some() {
                         job.set_stop(*stop_ns);
                     }
@@ -124,7 +159,12 @@ fn try_until_it_runs(
                 *doing = Doing::Runs(job);
                 return;
             }
-            Err(error) if passes(&error, since) => thread::sleep(AGAIN),
+            Err(error) if passes(&error, since) => {
+                if let Doing::Waits { why, .. } = &mut *held(doing) {
+                    *why = Some(error.to_string());
+                }
+                thread::sleep(AGAIN);
+            }
             Err(error) => {
                 let why = format!("it cannot be taken up again: {error}");
                 *held(doing) = failed(file.to_owned(), why);
@@ -143,7 +183,7 @@ fn passes(error: &JobError, since: Instant) -> bool {
             // Whoever has asked for the end ends this, too; the next start takes it up.
             !error.cause.is_final() || is_new || error.cause == Cause::AskedToEnd
         }
-        JobError::File(FileError::NoSpace { .. }) => true,
+        JobError::File(FileError::NoSpace { .. } | FileError::NotRehearsed { .. }) => true,
         JobError::File(FileError::InUse(_) | FileError::Nexus(NexusError::InUse(_))) => {
             since.elapsed() < LET_GO
         }
@@ -153,7 +193,7 @@ fn passes(error: &JobError, since: Instant) -> bool {
 
 fn failed(file: PathBuf, why: String) -> Doing {
     let metadata = json!({ "file": file }).to_string();
-    Doing::Ended { file, error: Some(why), metadata }
+    Doing::Ended { file, error: Some(why), metadata, set_aside: SetAside::new() }
 }
 
 /// What is said of the end of a job.
@@ -165,7 +205,8 @@ fn ended(end: &JobEnd) -> Doing {
         Phase::Failed(why) => Some(why.clone()),
         other => Some(format!("it ended while it was {}", other.name())),
     };
-    Doing::Ended { error, metadata: metadata(end).to_string(), file }
+    let set_aside = end.progress.set_aside.clone();
+    Doing::Ended { error, metadata: metadata(end).to_string(), file, set_aside }
 }
 
 /// Of the file and what is in it, with the report if that is not too long.

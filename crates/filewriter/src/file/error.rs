@@ -55,6 +55,14 @@ pub enum FileError {
         /// What was found.
         why: String,
     },
+    /// Whether it can be taken up is not known yet; it can be tried again.
+    #[error("{} was not tried in a process of its own first: {why}", .path.display())]
+    NotRehearsed {
+        /// The file.
+        path: PathBuf,
+        /// What was in the way.
+        why: String,
+    },
     /// Of the parts that event files share.
     #[error("{0}")]
     Nexus(#[from] NexusError),

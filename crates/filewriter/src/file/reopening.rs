@@ -51,12 +51,30 @@ impl WriterFile {
         match Self::reopen_held(plan, &names, lock) {
             Ok(reopened) => Ok(reopened),
             Err(error @ (FileError::NoSpace { .. } | FileError::InUse(_))) => Err(error),
-            Err(error) => {
-                let aside = names.aside("damaged")?;
-                fs::rename(&path, &aside).map_err(|cause| FileError::io("set aside", &path, cause))?;
-                Ok(Reopened::BeginAgain { aside: Some((aside, error.to_string())) })
-            }
+            Err(error) => set_aside(&names, error.to_string()),
         }
+    }
+
+    /// Takes up a file for nothing but to see that the HDF5 library comes back from it; what else is wrong with it will be found again.
+    ///
+    /// For a process of its own, which is to end at once after it: the file is as after a kill then.
+    pub fn rehearse(plan: &FilePlan) {
+        let names = Names::of(&plan.path);
+        if let Ok(lock) = Lock::take(&plan.path)
+            && is_there(&names.writing())
+        {
+            std::mem::forget(Self::reopen_held(plan, &names, lock));
+        }
+    }
+
+    /// Sets a file aside which a process of its own could not take up, for the reason it gives.
+    ///
+    /// # Errors
+    /// If another process writes it, or it cannot be renamed.
+    pub fn give_up(path: &Path, why: String) -> Result<Reopened, FileError> {
+        let names = Names::of(path);
+        let _lock = Lock::take(path)?;
+        set_aside(&names, why)
     }
 
     fn reopen_held(plan: &FilePlan, names: &Names, lock: Lock) -> Result<Reopened, FileError> {
@@ -128,6 +146,13 @@ impl WriterFile {
         let opened = Self::of(parts, file, handle, names.clone(), lock, &plan.storage, end)?;
         Ok(Reopened::GoesOn(Box::new(opened), record.job))
     }
+}
+
+/// Renames a file that cannot be taken up.
+fn set_aside(names: &Names, why: String) -> Result<Reopened, FileError> {
+    let (path, aside) = (names.writing(), names.aside("damaged")?);
+    fs::rename(&path, &aside).map_err(|cause| FileError::io("set aside", &path, cause))?;
+    Ok(Reopened::BeginAgain { aside: Some((aside, why)) })
 }
 
 /// True if the file has what its writer says first: without it nothing was ever in it.

@@ -103,28 +103,27 @@ fn run(
     shown: &Mutex<Progress>,
     began: &SyncSender<Result<(), JobError>>,
 ) -> JobEnd {
-    let mut set_aside = Vec::new();
-    let mut opened =
-        match open(&mut plan, settings, &mut set_aside, &Deadline::of_opening().or_when(&settings.stop)) {
-            Ok(Begun::Open(opened)) => *opened,
-            Ok(Begun::WasComplete(end)) => {
-                let _ = began.send(Ok(()));
-                return *end;
-            }
-            Err(error) => {
-                let failed = Phase::Failed(error.to_string());
-                let _ = began.send(Err(error));
-                return JobEnd {
-                    id: plan.id,
-                    progress: Progress { phase: failed, ..Progress::default() },
-                    ..JobEnd::default()
-                };
-            }
-        };
+    let deadline = Deadline::of_opening().or_when(&settings.stop);
+    let mut opened = match open(&mut plan, settings, settings.rehearsal.as_deref(), &deadline) {
+        Ok(Begun::Open(opened)) => *opened,
+        Ok(Begun::WasComplete(end)) => {
+            let _ = began.send(Ok(()));
+            return *end;
+        }
+        Err(error) => {
+            let failed = Phase::Failed(error.to_string());
+            let _ = began.send(Err(error));
+            return JobEnd {
+                id: plan.id,
+                progress: Progress { phase: failed, ..Progress::default() },
+                ..JobEnd::default()
+            };
+        }
+    };
     let _ = began.send(Ok(()));
     let (mut attempts, mut is_aborted) = (0, false);
     loop {
-        let mut session = Session::new(&mut plan, settings, told, shown, &set_aside, &mut is_aborted);
+        let mut session = Session::new(&mut plan, settings, told, shown, &mut is_aborted);
         let before = opened.running.commits;
         let error = match session.run(opened) {
             Ok(end) => return end,
@@ -143,8 +142,8 @@ fn run(
         let again = match error.cause {
             cause if attempts > ATTEMPTS => Err(cause),
             JobError::File(FileError::Gone(path)) => Err(JobError::File(FileError::Gone(path))),
-            // A file that is being written is taken up again, even at the end.
-            _ => open(&mut plan, settings, &mut set_aside, &Deadline::of_opening()),
+            // A file that is being written is taken up again, even at the end. Nobody has to try it first: this process has had it open.
+            _ => open(&mut plan, settings, None, &Deadline::of_opening()),
         };
         opened = match again {
             Ok(Begun::Open(opened)) => *opened,
@@ -153,7 +152,7 @@ fn run(
                 let progress = Progress {
                     phase: Phase::Failed(error.to_string()),
                     file: Names::of(&plan.file).writing(),
-                    set_aside,
+                    set_aside: plan.set_aside,
                     ..Progress::default()
                 };
                 *shown.lock().unwrap_or_else(PoisonError::into_inner) = progress.clone();

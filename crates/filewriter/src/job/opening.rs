@@ -1,19 +1,21 @@
 //! A job's file, made or taken up, with what is asked of the topics first.
 
+use super::bases::PlainBases;
 use super::end::JobEnd;
 use super::error::JobError;
 use super::partitions::Partitions;
 use super::plan::JobPlan;
 use super::progress::{Phase, Progress};
+use super::rehearsal::{Rehearsal, take_up};
 use super::running::{Running, record_room};
-use super::settings::JobSettings;
+use super::settings::{Bases, JobSettings};
 use super::streams::Streams;
 use super::topics::Topics;
-use crate::file::{FileError, FilePlan, Names, Reopened, WriterFile, is_there};
+use crate::file::{FileError, FilePlan, Names, Reopened, Storage, WriterFile, is_there};
 use crate::structure::{self, Group, Node, RunTimes, StreamModule};
 use evforge_kafka::client::Deadline;
 use std::fs;
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::Arc;
 
 /// What a job finds when it begins.
@@ -30,24 +32,15 @@ pub(super) struct Opened {
     pub(super) topics: Topics,
 }
 
-/// Makes the file, or takes it up, with what brokers say until the deadline.
+/// Makes the file, or takes it up, with what brokers say until the deadline. A file that a writer has left is tried by `rehearsal` first.
 pub(super) fn open(
     plan: &mut JobPlan,
     settings: &JobSettings,
-    set_aside: &mut Vec<(PathBuf, String)>,
+    rehearsal: Option<&dyn Rehearsal>,
     deadline: &Deadline,
 ) -> Result<Begun, JobError> {
-    let structure =
-        structure::parse(&plan.structure).map_err(|error| JobError::Structure(error.to_string()))?;
     let names = Names::of(&plan.file);
-    let base = settings.bases.base(&plan.base).map_err(JobError::Structure)?;
-    let file_plan = FilePlan {
-        path: plan.file.clone(),
-        base,
-        structure,
-        times: times(plan.window.start_ns, plan.window.stop_ns),
-        storage: settings.storage.clone(),
-    };
+    let file_plan = file_plan(plan, &*settings.bases, &settings.storage)?;
     let kept = if is_there(&names.job()) {
         let (kept, first) = JobPlan::read(&names.job())?;
         if kept.id != plan.id {
@@ -55,12 +48,13 @@ pub(super) fn open(
         }
         // The end may have been set since.
         plan.window = kept.window;
+        plan.set_aside = kept.set_aside;
         Some(first)
     } else {
         None
     };
-    if kept.is_some() {
-        match WriterFile::reopen(&file_plan)? {
+    if let Some(first) = &kept {
+        match take_up(&file_plan, rehearsal, &settings.stop)? {
             Reopened::WasComplete => {
                 let end = JobPlan::kept_end(&names.job()).unwrap_or_default();
                 let _ = fs::remove_file(names.job());
@@ -69,12 +63,16 @@ pub(super) fn open(
             Reopened::GoesOn(file, job) => {
                 let (streams, routes) = Streams::of(&file.modules);
                 let topics = Topics::open(&settings.client, &routes, deadline)?;
-                let partitions = Partitions::of(&kept.unwrap_or_default(), &routes);
+                let partitions = Partitions::of(first, &routes);
                 let mut running = Running::new(*file, partitions, streams, Arc::new(routes));
                 running.restore(job).map_err(|why| FileError::Damaged { path: names.writing(), why })?;
                 return Ok(Begun::Open(Box::new(Opened { running, topics })));
             }
-            Reopened::BeginAgain { aside } => set_aside.extend(aside),
+            Reopened::BeginAgain { aside: None } => {}
+            Reopened::BeginAgain { aside: Some(aside) } => {
+                plan.set_aside.push(aside);
+                plan.keep(&names.job(), first)?;
+            }
         }
     }
     // What partitions there are is asked before anything is made.
@@ -117,6 +115,32 @@ pub(super) fn open(
     let partitions = Partitions::of(&first, &routes);
     let running = Running::new(file, partitions, streams, Arc::new(routes));
     Ok(Begun::Open(Box::new(Opened { running, topics })))
+}
+
+/// Takes up the file of a job for nothing but to see that the HDF5 library comes back from it.
+///
+/// For the process of a [rehearsal](Rehearsal), which is to end at once after it, without a further call of the library.
+///
+/// # Errors
+/// If the description of the job cannot be read.
+pub fn rehearse(job: &Path, storage: &Storage) -> Result<(), JobError> {
+    let (mut plan, _) = JobPlan::read(job)?;
+    // The folder may have been moved since.
+    plan.file = job.with_extension("");
+    WriterFile::rehearse(&file_plan(&plan, &PlainBases, storage)?);
+    Ok(())
+}
+
+/// What the file of a job is to be.
+fn file_plan(plan: &JobPlan, bases: &dyn Bases, storage: &Storage) -> Result<FilePlan, JobError> {
+    Ok(FilePlan {
+        path: plan.file.clone(),
+        base: bases.base(&plan.base).map_err(JobError::Structure)?,
+        structure: structure::parse(&plan.structure)
+            .map_err(|error| JobError::Structure(error.to_string()))?,
+        times: times(plan.window.start_ns, plan.window.stop_ns),
+        storage: storage.clone(),
+    })
 }
 
 /// The end of a job whose file has its name now.

@@ -57,6 +57,9 @@ pub struct JobPlan {
     pub leeway_after_s: f64,
     /// What else is to be known about the job after a restart: the conversation that it belongs to.
     pub about: Value,
+    /// Files of this job that could not be taken up, as they are called now, with the reasons.
+    #[serde(default)]
+    pub set_aside: Vec<(PathBuf, String)>,
 }
 
 /// What is in the file next to that of the data.

@@ -13,7 +13,6 @@ use super::window::Window;
 use crate::file::{Ending, FileError, Names};
 use evforge_kafka::client::Deadline;
 use std::fs;
-use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, TryRecvError};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
@@ -64,7 +63,6 @@ pub(super) struct Session<'a> {
     settings: &'a JobSettings,
     told: &'a Receiver<Command>,
     shown: &'a Mutex<Progress>,
-    set_aside: &'a [(PathBuf, String)],
     last_commit: Instant,
     /// Time until the next commit at least.
     pause: Duration,
@@ -89,7 +87,6 @@ impl<'a> Session<'a> {
         settings: &'a JobSettings,
         told: &'a Receiver<Command>,
         shown: &'a Mutex<Progress>,
-        set_aside: &'a [(PathBuf, String)],
         is_aborted: &'a mut bool,
     ) -> Self {
         Self {
@@ -97,7 +94,6 @@ impl<'a> Session<'a> {
             settings,
             told,
             shown,
-            set_aside,
             last_commit: Instant::now(),
             pause: Duration::ZERO,
             left: 0,
@@ -298,7 +294,7 @@ impl<'a> Session<'a> {
                 .map(|(topic, source)| (topic.to_owned(), source.to_owned()))
                 .collect(),
             complaints: Vec::new(),
-            set_aside: self.set_aside.to_vec(),
+            set_aside: self.plan.set_aside.clone(),
         }
     }
 

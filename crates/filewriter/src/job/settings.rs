@@ -1,5 +1,6 @@
 //! How jobs are done: what is the same for all of a writer.
 
+use super::rehearsal::Rehearsal;
 use crate::file::{Base, Storage};
 use evforge_kafka::client::ClientSettings;
 use serde_json::Value;
@@ -30,6 +31,8 @@ pub struct JobSettings {
     pub storage: Storage,
     /// What is in files first.
     pub bases: Arc<dyn Bases>,
+    /// Who tries files that a killed writer has left before they are taken up; none where a crash may end the process.
+    pub rehearsal: Option<Arc<dyn Rehearsal>>,
     /// Set when no job is to begin any more: what brokers are asked before it is not waited for.
     pub stop: Arc<AtomicBool>,
 }

@@ -133,6 +133,10 @@ impl Jobs for FakeJobs {
         })
     }
 
+    fn news(&mut self) -> Vec<String> {
+        Vec::new()
+    }
+
     fn forget(&mut self, id: &str) {
         self.with(|inner| {
             inner.calls.push(format!("forget {id}"));

@@ -112,7 +112,8 @@ pub fn run(
             }
         }
         conversation.tick(now_ms(), jobs, &mut |action| hands.perform(action));
-        for line in hands.speaker.poll().into_iter().chain(pool.as_mut().and_then(Pool::trouble)) {
+        let troubles = hands.speaker.poll().into_iter().chain(pool.as_mut().and_then(Pool::trouble));
+        for line in troubles.chain(jobs.news()) {
             (hands.say)(&line);
         }
     }

@@ -48,6 +48,7 @@ fn a_full_disk_is_waited_for_and_nothing_is_lost() {
         flush_interval: Duration::from_millis(50),
         storage: Storage { space: Arc::clone(&disk) as Arc<dyn DiskSpace>, ..Storage::default() },
         bases: Arc::new(PlainBases),
+        rehearsal: None,
         stop: Arc::default(),
     };
     let path = in_files(folder.path(), "full.nxs");
@@ -61,6 +62,7 @@ fn a_full_disk_is_waited_for_and_nothing_is_lost() {
         until: Until::Stop,
         leeway_after_s: 0.5,
         about: serde_json::Value::Null,
+        set_aside: Vec::new(),
     };
     let job = Job::start(plan, settings).unwrap();
     let now = ns(now_ms());

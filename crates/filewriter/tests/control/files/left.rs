@@ -4,8 +4,11 @@ use crate::control_common::kafka::wait;
 use crate::control_common::*;
 use crate::files::support::*;
 use evforge_filewriter::control::{JobPhase, JobRunner, Jobs};
+use evforge_filewriter::job::{Rehearsal, Rehearsed};
 use serde_json::{Value, json};
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// 2020-09-13T12:26:40Z
 const PAST: u64 = 1_600_000_000_000;
@@ -76,4 +79,50 @@ fn a_folder_that_is_not_there_is_said() {
     let files = runner(&settings, &folder.path().join("none"));
     let error = JobRunner::open(files, &mut |_| {}).err().unwrap();
     assert!(error.contains("none/files, is not there"), "{error}");
+}
+
+/// No process can be started the first time; the second one crashes.
+#[derive(Debug, Default)]
+struct CrashesTheSecondTime(AtomicUsize);
+
+impl Rehearsal for CrashesTheSecondTime {
+    fn rehearse(&self, job: &Path, _: &AtomicBool) -> Rehearsed {
+        assert!(job.ends_with("run.nxs.job"), "{}", job.display());
+        match self.0.fetch_add(1, Ordering::Relaxed) {
+            0 => Rehearsed::NotDone("no process".to_owned()),
+            1 => Rehearsed::Damaged("it crashed".to_owned()),
+            more => panic!("tried {more} times: there is no file any more"),
+        }
+    }
+}
+
+#[test]
+fn a_file_that_could_not_be_tried_is_tried_again_and_one_that_crashes_is_set_aside_for_good() {
+    let folder = folder();
+    leave(folder.path(), JOB, "run.nxs", &structure().to_string());
+    std::fs::write(in_files(folder.path(), "run.nxs.writing"), "what crashes it").unwrap();
+    // Nothing listens there: the job waits, also when it is to begin again.
+    let settings = service_at("127.0.0.1:1".parse().unwrap());
+    let mut files = runner(&settings, folder.path());
+    let rehearsal = Arc::new(CrashesTheSecondTime::default());
+    files.job.rehearsal = Some(rehearsal.clone());
+    let mut jobs = JobRunner::open(files, &mut |line| panic!("{line}")).unwrap();
+    let mut news = Vec::new();
+    wait("a second time", || rehearsal.0.load(Ordering::Relaxed) > 0);
+    while rehearsal.0.load(Ordering::Relaxed) < 2 {
+        news.extend(jobs.news());
+    }
+    assert_eq!(news.len(), 1, "{news:?}");
+    for word in [JOB, "not taken up again yet", "run.nxs.writing", "no process"] {
+        assert!(news[0].contains(word), "{word}: {news:?}");
+    }
+    let aside = in_files(folder.path(), "run.nxs.damaged-1");
+    wait("a file that is set aside", || aside.exists());
+    assert_eq!(std::fs::read(&aside).unwrap(), b"what crashes it");
+    // Whoever takes the job up later knows of it.
+    let kept = || -> Value {
+        serde_json::from_slice(&std::fs::read(in_files(folder.path(), "run.nxs.job")).unwrap()).unwrap()
+    };
+    wait("what is kept", || kept()["plan"]["set_aside"] == json!([[aside, "it crashed"]]));
+    assert_eq!(jobs.states()[0].phase, JobPhase::Writing);
 }

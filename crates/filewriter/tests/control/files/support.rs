@@ -49,6 +49,7 @@ pub(crate) fn runner(settings: &ServiceSettings, folder: &Path) -> JobRunnerSett
             flush_interval: Duration::from_millis(50),
             storage: Storage::default(),
             bases: Arc::new(PlainBases),
+            rehearsal: None,
             stop: Arc::default(),
         },
         leeway_before: Duration::from_secs(30),
