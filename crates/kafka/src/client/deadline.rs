@@ -108,7 +108,8 @@ impl Deadline {
         std::iter::successors(Some(FIRST), longer).map(|slice| slice.min(self.left()))
     }
 
-    /// Asks again and again, each time with a longer time to answer in. What this gives at the end is the last answer.
+    /// Asks again and again, each time with a longer time to answer in, while there is no answer or no connection. What this gives at the
+    /// end is the last answer.
     ///
     /// # Errors
     /// As [`Deadline::check`].
@@ -121,8 +122,12 @@ impl Deadline {
             self.check()?;
             // The library takes no time for no end.
             let slice = slices.next().unwrap_or(LONGEST).max(Duration::from_millis(1));
+            let asked = Instant::now();
             match ask(slice) {
-                Err(error) if is_silence(&error) && !self.is_over() => {}
+                // Without a connection, the library may say so at once.
+                Err(error) if passes(&error) && !self.is_over() => {
+                    self.pause(slice.saturating_sub(asked.elapsed()))?;
+                }
                 answer => return Ok(answer),
             }
         }
@@ -146,9 +151,20 @@ impl Deadline {
     }
 }
 
-/// Whether an error says that no answer came in time.
-fn is_silence(error: &KafkaError) -> bool {
-    matches!(error.rdkafka_error_code(), Some(Code::OperationTimedOut | Code::RequestTimedOut))
+/// Whether an error says that there was no answer in time, or no connection: it may go away by itself. Until the first connection is made,
+/// which can take longer than a short wait (TLS, a login, a host that is busy), the library says that the connection broke.
+pub(crate) fn passes(error: &KafkaError) -> bool {
+    matches!(
+        error.rdkafka_error_code(),
+        Some(
+            Code::OperationTimedOut
+                | Code::RequestTimedOut
+                | Code::BrokerTransportFailure
+                | Code::AllBrokersDown
+                | Code::LeaderNotAvailable
+                | Code::NotLeaderForPartition
+        )
+    )
 }
 
 /// Wakes who waits.
@@ -177,6 +193,18 @@ mod tests {
             if wait >= Duration::from_secs(1) { Ok(7) } else { Err(silence()) }
         });
         assert_eq!((answer.unwrap().unwrap(), &waits[..]), (7, &[150, 300, 600, 1200][..]));
+    }
+
+    #[test]
+    fn a_connection_that_takes_longer_than_the_first_waits_is_waited_for() {
+        // At once, as librdkafka says it when no broker is connected.
+        let (mut asked, begun) = (0, Instant::now());
+        let answer = Deadline::from(Duration::from_secs(60)).ask(|_| {
+            asked += 1;
+            let broke = KafkaError::MetadataFetch(RDKafkaErrorCode::BrokerTransportFailure);
+            if begun.elapsed() >= Duration::from_millis(400) { Ok(asked) } else { Err(broke) }
+        });
+        assert!((2..=4).contains(&answer.unwrap().unwrap()), "{asked} times");
     }
 
     #[test]

@@ -32,6 +32,7 @@ pub use brokers::Brokers;
 pub use cause::{Cause, cause_of};
 pub use check::{Checked, CheckedTopic, check};
 pub use deadline::Deadline;
+pub(crate) use deadline::passes;
 pub use error::ClientError;
 pub use explain::{Explanation, explain, explain_error};
 pub(crate) use offsets::{cause_of_failure, failed};

@@ -24,9 +24,8 @@ pub fn partition_ends<C: ConsumerContext>(
         match deadline.ask(|wait| consumer.fetch_watermarks(topic, number, wait))? {
             Ok(ends) => return Ok(ends),
             Err(error) => {
-                let is_of_no_use =
-                    cause_of_failure(&error) != Cause::UnknownTopic && cause_of_failure(&error).is_final();
-                if is_of_no_use || deadline.is_over() {
+                let is_final = cause_of_failure(&error).is_final();
+                if is_final && cause_of_failure(&error) != Cause::UnknownTopic || deadline.is_over() {
                     return Err(failed(&format!("partition {number} of {topic}"), &error));
                 }
                 deadline.pause(AGAIN_AFTER)?;

@@ -2,7 +2,9 @@
 
 use super::last_ids::LastIds;
 use super::maker::vetoes_of;
-use crate::client::{Cause, ClientError, ClientSettings, Deadline, Witness, explain_error};
+use crate::client::{
+    Cause, ClientError, ClientSettings, Deadline, Witness, explain_error, partition_ends, passes,
+};
 use evforge_messages::{Message, decode};
 use rdkafka::consumer::{BaseConsumer, Consumer};
 use rdkafka::error::KafkaError;
@@ -44,8 +46,7 @@ pub(super) fn read(
         .collect();
     let mut last = LastIds::default();
     for partition in partitions {
-        let (low, high) =
-            deadline.ask(|slice| consumer.fetch_watermarks(topic, partition, slice))?.map_err(failed)?;
+        let (low, high) = partition_ends(&consumer, (topic, partition), deadline)?;
         let mut look = FIRST_LOOK;
         loop {
             let part = Part { topic, partition, from: low.max(high.saturating_sub(look)), high };
@@ -99,6 +100,8 @@ impl Part<'_> {
                 None => continue,
                 Some(Ok(message)) => message,
                 Some(Err(KafkaError::PartitionEOF(_))) => return Ok(()),
+                // The library connects again by itself.
+                Some(Err(error)) if passes(&error) => continue,
                 Some(Err(error)) => return Err(failed(error)),
             };
             note(message.payload().unwrap_or_default(), last);
@@ -131,5 +134,43 @@ pub(super) fn note(payload: &[u8], last: &mut LastIds) {
             }
         }
         _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use evforge_messages::{Encoder, Ev44};
+    use rdkafka::mocking::MockCluster;
+    use rdkafka::producer::{BaseProducer, BaseRecord, Producer};
+
+    #[test]
+    fn brokers_to_which_a_connection_takes_long_are_waited_for() {
+        let cluster = MockCluster::new(1).unwrap();
+        cluster.create_topic("events", 2, 1).unwrap();
+        let brokers = cluster.bootstrap_servers();
+        let sender: BaseProducer =
+            rdkafka::ClientConfig::new().set("bootstrap.servers", &brokers).create().unwrap();
+        for message_id in [6, 7] {
+            let times = [message_id * 1000];
+            let message = Ev44 {
+                source_name: "freia",
+                message_id,
+                reference_time: (&times).into(),
+                reference_time_index: (&[0]).into(),
+                time_of_flight: (&[]).into(),
+                pixel_id: (&[]).into(),
+            };
+            let mut encoder = Encoder::new();
+            let record = BaseRecord::<(), _>::to("events").partition(1).payload(message.encode(&mut encoder));
+            sender.send(record).unwrap();
+        }
+        sender.flush(Duration::from_secs(30)).unwrap();
+        // Longer than the first waits: what a connection costs with TLS and a login, or on a host that is busy.
+        cluster.broker_round_trip_time(1, Duration::from_millis(400)).unwrap();
+        let client = ClientSettings::new(brokers.parse().unwrap());
+        let sources = ["freia".to_owned()];
+        let found = read(&client, "events", &sources, &LastIds::default(), &Deadline::of_opening()).unwrap();
+        assert_eq!(found.get("freia").map(|last| last.id), Some(7));
     }
 }
