@@ -6,6 +6,8 @@ use crate::apart::{self, Apart};
 use crate::reading_watch::ReadingWatch;
 use evforge_filewriter::job::{Rehearsal, Rehearsed, rehearse};
 use evforge_net::crash_note::CrashNote;
+use rustix::process::{Resource, Rlimit, setrlimit};
+use std::io;
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
@@ -14,6 +16,9 @@ use std::time::Duration;
 
 /// Longer than whoever waits for the process: it may be gone.
 const LONGEST: Duration = apart::LONGEST.saturating_add(Duration::from_secs(60));
+
+/// Memory that the process may have: far more than taking up a file needs. A damaged file can ask for any amount, which would cost others theirs.
+const MOST_MEMORY: u64 = 8 << 30;
 
 /// Rehearses with the arguments of this process, and where the file is: the same storage is meant.
 #[derive(Debug)]
@@ -39,6 +44,8 @@ impl Rehearsal for ByThisProgram {
 pub(super) fn rehearse_and_end(arguments: &WriteArguments, job: &Path) -> Result<(), CommandError> {
     let file = job.with_extension("writing");
     let _note = CrashNote::while_hdf5_reads(&file);
+    let limit = Rlimit { current: Some(MOST_MEMORY), maximum: Some(MOST_MEMORY) };
+    setrlimit(Resource::As, limit).map_err(io::Error::from)?;
     let _watch = ReadingWatch::start(&file, LONGEST, &Arc::default())?;
     rehearse(job, &arguments.storage.storage())?;
     signal_hook::low_level::exit(0)
