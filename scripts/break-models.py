@@ -28,7 +28,7 @@ BREAKS = [
      "            serve(request);\n        }\n        self.asked.store(false, Ordering::Relaxed);\n"),
     ("control", "no_wish_is_forgotten", "requests.rs", "let wished = self.0.swap(0, Ordering::Relaxed);",
      "let wished = self.0.load(Ordering::Relaxed);\n        self.0.store(0, Ordering::Relaxed);"),
-    ("log", "the_end_waits_for", "gelf/waiting.rs", "queue.sending = false;\n        self.changed.notify_all();", "queue.sending = false;"),
+    ("log", "the_end_waits_for", "gelf/waiting.rs", "queue.has_ended = true;\n        self.changed.notify_all();", "queue.has_ended = true;"),
     ("log", "the_end_does_not_wait", "gelf/waiting.rs", "is_left = true;\n        self.changed.notify_all();", "is_left = true;"),
     ("train", "clients_are_told", "bridge/shelf.rs", "has_ended = true;\n        self.changed.notify_all();", "has_ended = true;"),
     ("train", "who_waits_for_a_buffer", "assembly/streamed.rs", "            self.freed.notify_one();\n", ""),

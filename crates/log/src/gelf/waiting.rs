@@ -70,8 +70,8 @@ impl Waiting {
     /// Waits for the next message, not for longer than `patience`. The one before has been dealt with.
     pub(super) fn next(&self, patience: Duration) -> Next {
         let mut queue = self.lock();
+        // Who waits for the end is told when the thread leaves, which it does next.
         queue.sending = false;
-        self.changed.notify_all();
         let waited = self
             .changed
             .wait_timeout_while(queue, patience, |queue| queue.records.is_empty() && !queue.has_ended);

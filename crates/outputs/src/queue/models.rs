@@ -12,8 +12,14 @@ static GOES_ON: AtomicBool = AtomicBool::new(false);
 
 /// A batch with one event.
 fn batch() -> Arc<PulsedBatch> {
-    let mut events = EventBatch::new(1);
-    assert!(events.push(Event { time_ns: 7, pixel_id: 1 }));
+    batch_of(1)
+}
+
+fn batch_of(count: usize) -> Arc<PulsedBatch> {
+    let mut events = EventBatch::new(count);
+    for _ in 0..count {
+        assert!(events.push(Event { time_ns: 7, pixel_id: 1 }));
+    }
     let mut batches = Vec::new();
     let settings = PulseStageSettings::new(PulseTrain::ess(), CalendarRule::Readout);
     PulseStage::new(settings).hand_on(&events, None, &mut |batch| batches.push(Arc::new(batch)));
@@ -22,13 +28,21 @@ fn batch() -> Arc<PulsedBatch> {
 
 /// With room for one event.
 fn queue() -> Arc<Queue> {
-    let settings = QueueSettings { events: 1, ..QueueSettings::COMPLETE };
+    queue_for(1)
+}
+
+fn queue_for(events: u64) -> Arc<Queue> {
+    let settings = QueueSettings { events, ..QueueSettings::COMPLETE };
     Arc::new(Queue::new("model".to_owned(), "model".to_owned(), CounterSnapshot::default(), settings))
 }
 
 fn is_balanced(queue: &Queue) {
     let about = queue.about();
     assert_eq!(CounterSnapshot::of(&about.counters).unaccounted(), 0, "{:?}", about.counters);
+}
+
+fn events_of(batches: &[Arc<PulsedBatch>]) -> u64 {
+    batches.iter().map(|batch| batch.len() as u64).sum()
 }
 
 /// Serves an output that takes everything, until the end: what it took.
@@ -38,7 +52,7 @@ fn serve(queue: &Queue) -> Vec<Arc<PulsedBatch>> {
         match queue.next() {
             Work::Batch(batch) => {
                 taken.push(batch);
-                let committed = taken.len() as u64;
+                let committed = events_of(&taken);
                 queue.taken(
                     OutputProgress { committed, ..OutputProgress::default() },
                     CounterSnapshot::default(),
@@ -78,9 +92,11 @@ fn everything_comes_in_order_where_forming_waits() {
 /// The batch at hand is never dropped under the output that is taking it, and whatever is dropped is counted.
 #[test]
 fn the_oldest_is_dropped_but_for_the_one_at_hand() {
-    let batches = [batch(), batch(), batch()];
+    // Each has another number of events, so that none is counted for another one.
+    let batches = [batch_of(1), batch_of(2), batch_of(3)];
     loom::model(move || {
-        let queue = queue();
+        // There may be one at hand and another one behind it.
+        let queue = queue_for(3);
         let serving = Arc::clone(&queue);
         let serves = thread::spawn(move || serve(&serving));
         for batch in &batches {
@@ -89,7 +105,7 @@ fn the_oldest_is_dropped_but_for_the_one_at_hand() {
         queue.end(End::Abandon);
         let taken = serves.join().unwrap();
         let counters = queue.about().counters;
-        assert_eq!((counters.accepted, counters.accepted + counters.dropped), (taken.len() as u64, 3));
+        assert_eq!((counters.accepted, counters.accepted + counters.dropped), (events_of(&taken), 6));
         let mut rest = batches.iter();
         assert!(taken.iter().all(|taken| rest.any(|offered| Arc::ptr_eq(taken, offered))), "not in order");
     });
