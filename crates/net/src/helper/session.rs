@@ -211,9 +211,23 @@ impl Sessions {
         if thread <= 0 || !Path::new(&format!("/proc/{}/task/{thread}", self.process)).exists() {
             return Err(format!("{thread} is no thread of the process that asks").into());
         }
-        priority::set_of_thread(thread, priority)?;
+        priority::set_of_thread(thread, priority).map_err(|error| refused_priority(priority, &error))?;
         Ok(done())
     }
+}
+
+/// Why a priority is not there although it may be given.
+fn refused_priority(priority: u8, error: &io::Error) -> Refusal {
+    let advice = match error.kind() {
+        // Of one who has all rights: seen in control groups of the kernel's first kind, and in containers.
+        io::ErrorKind::PermissionDenied => {
+            ". The control group of the process may have no time for it: cpu.rt_runtime_us of its cpu group must not be 0 (docker: \
+             --cpu-rt-runtime). Or leave the priority out"
+        }
+        _ => "",
+    };
+    let message = format!("the kernel refuses the real-time priority {priority}: {error}{advice}.");
+    Refusal(message, error.raw_os_error())
 }
 
 fn done() -> (Reply, Vec<OwnedFd>) {
@@ -223,4 +237,21 @@ fn done() -> (Reply, Vec<OwnedFd>) {
 fn local_port(socket: &OwnedFd) -> io::Result<u16> {
     let address = rustix::net::getsockname(socket)?;
     Ok(SocketAddr::try_from(address).map_err(io::Error::from)?.port())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_priority_that_the_kernel_refuses_to_one_who_may_have_it_names_the_control_group() {
+        let Refusal(message, code) = refused_priority(10, &io::Error::from_raw_os_error(libc::EPERM));
+        assert!(
+            message.contains("real-time priority 10") && message.contains("cpu.rt_runtime_us"),
+            "{message}"
+        );
+        assert_eq!(code, Some(libc::EPERM));
+        let Refusal(gone, _) = refused_priority(10, &io::Error::from_raw_os_error(libc::ESRCH));
+        assert!(gone.contains("priority 10") && !gone.contains("cpu.rt"), "{gone}");
+    }
 }
