@@ -74,12 +74,13 @@ documentation() {
 }
 
 other_platforms() {
-    if command -v rustup >/dev/null; then
-        scripts/cross.sh
-    else
-        # The standard libraries of other platforms come with it.
+    local status=0
+    scripts/cross.sh || status=$?
+    if [ "$status" -eq 3 ]; then
         echo "skipped: other platforms (scripts/cross.sh): rustup"
         [ "${EVFORGE_REQUIRE:-}" != all ]
+    else
+        return "$status"
     fi
 }
 
