@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// The same once the end was asked for.
+/// How long a step may still take once the end was asked for.
 const AT_THE_END: Duration = Duration::from_secs(5);
 const LOOK: Duration = Duration::from_millis(200);
 
