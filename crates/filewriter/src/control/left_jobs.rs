@@ -42,7 +42,7 @@ pub(super) fn find(folder: &Path, owner: &str, say: &mut dyn FnMut(&str)) -> Vec
 
 /// A job; none if it is that of another writer, or of a command.
 fn read(path: &Path, owner: &str) -> Result<Option<Left>, String> {
-    let (mut plan, _) = JobPlan::read(path).map_err(|error| error.to_string())?;
+    let (plan, _) = JobPlan::read(path).map_err(|error| error.to_string())?;
     if plan.about.is_null() {
         return Ok(None);
     }
@@ -51,8 +51,6 @@ fn read(path: &Path, owner: &str) -> Result<Option<Left>, String> {
     if about.owner != owner {
         return Ok(None);
     }
-    // The folder may have been moved since.
-    plan.file = path.with_extension("");
     let stop_ms = plan.window.stop_ns.map(|ns| u64::try_from(ns / 1_000_000).unwrap_or(0));
     let request = JobRequest { structure: plan.structure.as_str().into(), stop_ms, ..about.request };
     Ok(Some(Left { request, plan }))

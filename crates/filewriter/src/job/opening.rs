@@ -124,9 +124,7 @@ pub(super) fn open(
 /// # Errors
 /// If the description of the job cannot be read.
 pub fn rehearse(job: &Path, storage: &Storage) -> Result<(), JobError> {
-    let (mut plan, _) = JobPlan::read(job)?;
-    // The folder may have been moved since.
-    plan.file = job.with_extension("");
+    let (plan, _) = JobPlan::read(job)?;
     WriterFile::rehearse(&file_plan(&plan, &PlainBases, storage)?);
     Ok(())
 }

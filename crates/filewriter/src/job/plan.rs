@@ -132,13 +132,15 @@ impl JobPlan {
         Ok(())
     }
 
-    /// Reads what was kept.
+    /// Reads what was kept. The file is the one that it lies next to.
     ///
     /// # Errors
     /// If there is nothing, or it is something else.
     pub fn read(path: &Path) -> Result<(Self, First), FileError> {
-        let kept = Kept::read(path)?;
-        Ok((kept.plan, kept.first))
+        let Kept { mut plan, first, .. } = Kept::read(path)?;
+        // The folder may have been moved since.
+        plan.file = path.with_extension("");
+        Ok((plan, first))
     }
 }
 
