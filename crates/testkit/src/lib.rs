@@ -15,6 +15,7 @@ pub mod http_document;
 pub mod kafka_broker;
 pub mod outside;
 pub mod own_data;
+pub mod patience;
 pub mod pcapng;
 #[allow(unsafe_code)] // sockets and namespaces of the system
 pub mod veth;
