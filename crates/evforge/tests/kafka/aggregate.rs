@@ -176,12 +176,12 @@ fn saluki_reads(broker: &Broker) {
     let test = "frames_are_put_together_once_however_often_it_is_killed (saluki)";
     let Some(mut saluki) = consumer(test, OLD) else { return };
     // That of the environment knows no pu00.
-    let libraries = std::fs::read_dir(workspace().join(".venv-messages-isis/lib")).into_iter().flatten();
+    let libraries = std::fs::read_dir(workspace().join(".venv/lib")).into_iter().flatten();
     let folder = |library: std::io::Result<std::fs::DirEntry>| {
         Some(library.ok()?.path().join("site-packages/streaming_data_types")).filter(|path| path.exists())
     };
     let Some(library) = libraries.filter_map(folder).next() else {
-        evforge_testkit::skip(test, ".venv-messages-isis is not there: `make test-tools` makes it");
+        evforge_testkit::skip(test, ".venv is not there: `make test-tools` makes it");
         return;
     };
     let alone = tempfile::tempdir().expect("a folder");

@@ -2,8 +2,8 @@
 //!
 //! | consumer | reads | environment |
 //! |---|---|---|
-//! | saluki 0.0.5, the tool of ISIS | ev44, da00, x5f2 | `.venv-consumers` |
-//! | scippneutron 24.7, the last one with a data stream | ev42 | `.venv-consumers` |
+//! | saluki 0.0.5, the tool of ISIS | ev44, da00, x5f2 | `.venv-messages` |
+//! | scippneutron 24.7, the last one with a data stream | ev42 | `.venv-messages` |
 //! | beamlime 25.4, from which ESSlivedata came | ev44, da00 | `.venv-beamlime` |
 //!
 //! `make test-tools` makes the environments at the root of the workspace.
@@ -17,7 +17,7 @@ use std::process::Command;
 use std::sync::LazyLock;
 
 pub(crate) const OLD: (&str, &str) =
-    (".venv-consumers", "import saluki, scippneutron.data_streaming.data_stream");
+    (".venv-messages", "import saluki, scippneutron.data_streaming.data_stream");
 const BEAMLIME: (&str, &str) = (".venv-beamlime", "import beamlime");
 
 /// A topic that is read while it is written.

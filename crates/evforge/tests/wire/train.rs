@@ -79,7 +79,7 @@ fn trains_over_a_wire(way: &[&str], reads_files: bool) {
         );
         assert_eq!(report["assembly"]["packets_received"], 20 * 8202);
         if reads_files {
-            let python = workspace().join(".venv-extra-data/bin/python");
+            let python = workspace().join(".venv/bin/python");
             let run = folder.path().join("files/r0001");
             let output = Command::new(python).args(["-c", READER]).arg(run).output().expect("python starts");
             assert!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
@@ -93,7 +93,7 @@ fn twenty_trains_of_512_images_come_byte_for_byte_and_extra_data_opens_them() {
     if !veth::is_possible(test) {
         return;
     }
-    let python = workspace().join(".venv-extra-data/bin/python");
+    let python = workspace().join(".venv/bin/python");
     let has_reader = Command::new(&python).args(["-c", "import extra_data"]).output();
     let has_reader = has_reader.is_ok_and(|output| output.status.success());
     if !has_reader {

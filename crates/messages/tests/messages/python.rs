@@ -1,7 +1,7 @@
 //! Messages read and written by the Python libraries of ESS and ISIS, through `tests/python`.
 //!
 //! Both libraries have the same name: `make test-tools` makes an environment for each at the root of the workspace,
-//! `.venv-messages` and `.venv-messages-isis`.
+//! `.venv-messages` and `.venv`.
 
 use evforge_messages::{decode, examples};
 use serde_json::Value;
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const ESS: &str = ".venv-messages";
-const ISIS: &str = ".venv-messages-isis";
+const ISIS: &str = ".venv";
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")

@@ -78,7 +78,7 @@ pub(crate) fn options(folder: &Path, detector: TrainDetector) -> TrainFileOption
 /// The program that reads, in an environment of its own; none, with `test` reported as skipped.
 pub(crate) fn reader(test: &str, script: &str) -> Option<Command> {
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let interpreter = workspace.join(".venv-extra-data/bin/python");
+    let interpreter = workspace.join(".venv/bin/python");
     let import = "import extra_data, karabo_bridge";
     let probe = Command::new(&interpreter).args(["-c", import]).output();
     if !probe.is_ok_and(|output| output.status.success()) {
