@@ -36,7 +36,12 @@ demo: build ## A simulated detector (DETECTOR=multigrid, multiblade, sonde …),
 	@if [ -n "$(KAFKA)" ]; then scripts/demo-kafka.sh $(DETECTOR); else ./target/release/evforge demo --detector $(DETECTOR); fi
 
 .PHONY: check
-check: ## Format, lints and unit tests: for every commit
+check: ## For every commit: the format, unit tests of the crates that changed, lints of these and of what uses them
+	@scripts/install-packages.sh "to build evforge" $(BUILD_PACKAGES)
+	@scripts/check.py
+
+.PHONY: check-all
+check-all: ## Format, lints and unit tests of all crates
 	@scripts/install-packages.sh "to build evforge" $(BUILD_PACKAGES)
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
@@ -192,11 +197,8 @@ measure-all: build ## Everything in docs/measurements again, on this host when i
 	scripts/measurements.sh $(MEASURE)
 
 .PHONY: coverage
-coverage: ## Line coverage of the tests per file (installs cargo-tarpaulin if it is missing)
-	@command -v cargo-tarpaulin >/dev/null || \
-	  { echo "cargo-tarpaulin is missing: installing it takes some minutes"; $(CARGO) install --locked cargo-tarpaulin; }
-	EVFORGE_PYTHON=$(CURDIR)/.venv/bin/python $(CARGO) tarpaulin --engine ptrace --workspace --out Stdout --out Html \
-	  --output-dir target/coverage --target-dir target/tarpaulin --skip-clean
+coverage: test-tools ## Line coverage of all tests, per crate (40 minutes; BEFORE=file: compared with a result that OUTPUT=file has kept)
+	$(WITH_TOOLS) EVFORGE_PYTHON="$(CURDIR)/.venv/bin/python" scripts/coverage.py $(if $(OUTPUT),--output $(OUTPUT)) $(if $(BEFORE),--before $(BEFORE))
 
 .PHONY: deny
 deny: .venv/installed ## Licences, versions, origins and advisories of the dependencies (fetches the advisories if it can)

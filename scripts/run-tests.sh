@@ -5,8 +5,10 @@ set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 
 log=target/test-output.log
+doc_log=target/test-documentation.log
 mkdir -p target
 : >"$log"
+: >"$doc_log"
 # Tests that cannot run here write their names and reasons into this file (crates/testkit).
 EVFORGE_SKIPPED=$PWD/target/test-skipped.log
 export EVFORGE_SKIPPED
@@ -25,8 +27,13 @@ step() {
     echo "== $name: ${took[-1]%% *} s"
 }
 
-cargo_test() {
-    cargo test --workspace --locked --no-fail-fast 2>&1 | tee -a "$log"
+programs() {
+    scripts/run-programs.py 2>&1 | tee -a "$log"
+    return "${PIPESTATUS[0]}"
+}
+
+documentation_tests() {
+    cargo test --workspace --locked --doc --no-fail-fast 2>&1 | tee -a "$doc_log"
     return "${PIPESTATUS[0]}"
 }
 
@@ -85,10 +92,11 @@ other_platforms() {
 }
 
 # What is compiled and not run: while the tests run, of which many wait, and in the time that they leave to others.
-# Cargo builds one thing at a time, so it begins when the tests are built; they are when the first one runs.
+# Cargo builds one thing at a time, so it begins when the tests are built.
 compile_alongside() {
-    until grep -qE '^ +Running |^test result:|^error' "$log" || [ -e "$tests_done" ]; do sleep 1; done
+    until grep -qE '^built |^error' "$log" || [ -e "$tests_done" ]; do sleep 1; done
     chrt --idle --pid 0 "$BASHPID" && renice -n 19 "$BASHPID" >/dev/null
+    step "examples in the documentation of the code (cargo test --doc)" documentation_tests
     step "lints (cargo clippy)" lints
     step "other platforms (scripts/cross.sh)" other_platforms
     step "documentation (cargo doc)" documentation
@@ -111,10 +119,11 @@ step "licences, versions and origins of dependencies (scripts/deny.py)" dependen
 step "the list of skipped tests" skip_list
 step "the verdict of a soak" soak_verdict
 step "the scripts of fuzzing" fuzz_scripts
-step "tests (cargo test)" cargo_test
+step "tests (scripts/run-programs.py)" programs
 touch "$tests_done"
 wait "$alongside"
 cat "$alongside_log"
+cat "$doc_log" >>"$log"
 if [ -e "$alongside_failed" ]; then
     while read -r name; do [ -z "$name" ] || failed+=("$name"); done <"$alongside_failed"
 else
@@ -140,8 +149,7 @@ echo
 echo "took longest:"
 {
     printf '%s\n' "${took[@]}"
-    awk '/ Running / || / Doc-tests / { place = $2 == "unittests" ? $3 " " $4 : $2 }
-        /^test result:/ { sub(/s$/, "", $NF); printf "%d s   of it %s\n", $NF, place }' "$log"
+    awk '/^took / { name = $0; sub(/^[^:]*: /, "", name); printf "%d s   of it %s (%d s of processors)\n", $2, name, substr($4, 2) }' "$log"
 } | sort -rn | head -14
 for name in "${failed[@]}"; do
     echo "failed: $name"

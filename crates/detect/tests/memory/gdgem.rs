@@ -1,11 +1,7 @@
 //! The memory of a pipeline is bounded whatever it is fed, and forming events does not allocate.
-//!
-//! A program of its own, without the test harness: a second thread would allocate meanwhile.
 
-mod common;
-mod hostile_stream;
-
-use common::{packet, settings};
+use crate::common::{packet, settings};
+use crate::hostile_stream::{Growth, check};
 use evforge_core::geometry::LogicalGeometry;
 use evforge_detect::gdgem::settings::{
     ChipMapping, ChipPlane, ChipStrips, ClusteringSettings, MatchingSettings, PartitionSettings, Plane,
@@ -13,10 +9,6 @@ use evforge_detect::gdgem::settings::{
 };
 use evforge_detect::gdgem::{GdGem, GdGemSettings};
 use evforge_detect::pairing::Ambiguous;
-use hostile_stream::{Growth, check};
-
-#[global_allocator]
-static ALLOCATOR: dhat::Alloc = dhat::Alloc;
 
 /// Streams that try to make the pipeline hold more and more: (name, packet of a FEC by number).
 type Hostile = (&'static str, fn(u64) -> Vec<u8>);
@@ -88,8 +80,7 @@ fn pads() -> GdGemSettings {
     of_small_clusters(1, vec![chip(1), chip(2)])
 }
 
-fn main() {
-    let _profiler = dhat::Profiler::builder().testing().build();
+pub(crate) fn check_all() {
     // Regions take memory as they need it, within the bound as well.
     let cut = PartitionSettings { regions: 3, overlap: 2, threads: 1 };
     let cases = STREAMS.iter().flat_map(|stream| [(stream, None), (stream, Some(cut))]);
@@ -105,5 +96,4 @@ fn main() {
         let build = || GdGem::new(settings).expect("sound settings");
         check(name, Growth::None, build, (0..300).map(stream));
     }
-    println!("hostile streams stay within the bound and allocate nothing");
 }

@@ -1,21 +1,11 @@
 //! The memory of a Gd-GEM in the ESS readout is bounded whatever it is fed, and forming events does not allocate.
-//!
-//! A program of its own, without the test harness: a second thread would allocate meanwhile.
 
-#[allow(dead_code)]
-#[path = "forming/gdgem_ess/common.rs"]
-mod common;
-mod hostile_stream;
-
-use common::{packet, record, settings};
+use crate::gdgem_ess_common::{packet, record, settings};
+use crate::hostile_stream::{Growth, check_boxed};
 use evforge_detect::gdgem::ess;
 use evforge_detect::gdgem::settings::Plane::{X, Y};
 use evforge_detect::workers::{InTurn, Workers};
-use hostile_stream::{Growth, check_boxed};
 use std::sync::Arc;
-
-#[global_allocator]
-static ALLOCATOR: dhat::Alloc = dhat::Alloc;
 
 /// Records in a full packet.
 const FULL: u32 = 440;
@@ -54,13 +44,11 @@ const STREAMS: &[Hostile] = &[
     }),
 ];
 
-fn main() {
-    let _profiler = dhat::Profiler::builder().testing().build();
+pub(crate) fn check_all() {
     for (name, stream) in STREAMS {
         for workers in [None, Some(Arc::new(InTurn(2)) as Arc<dyn Workers>)] {
             let detector = || ess::detector(&settings(), None, workers.clone()).expect("sound settings");
             check_boxed(name, Growth::None, detector, (0..300).map(stream));
         }
     }
-    println!("hostile streams stay within the bound and allocate nothing");
 }

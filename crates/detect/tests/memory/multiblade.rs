@@ -1,18 +1,10 @@
 //! The memory of a Multi-Blade pipeline is bounded whatever it is fed, and forming events does not allocate.
-//!
-//! A program of its own, without the test harness: a second thread would allocate meanwhile.
 
-mod hostile_stream;
-mod multiblade_common;
-
+use crate::hostile_stream::{Growth, check};
+use crate::multiblade_common::{records, settings};
 use evforge_detect::multiblade::MultiBlade;
 use evforge_detect::multiblade::caen::settings::{HitOrder, WindowRule};
 use evforge_wire::caen::Record;
-use hostile_stream::{Growth, check};
-use multiblade_common::{records, settings};
-
-#[global_allocator]
-static ALLOCATOR: dhat::Alloc = dhat::Alloc;
 
 /// Streams that try to make the pipeline hold more and more: (name, record by packet and place in it).
 type Hostile = (&'static str, fn(u32, u32) -> Record);
@@ -38,8 +30,7 @@ const STREAMS: &[Hostile] = &[
     ("ends of runs", |_, _| Record::END_OF_RUN),
 ];
 
-fn main() {
-    let _profiler = dhat::Profiler::builder().testing().build();
+pub(crate) fn check_all() {
     for (order, rule) in [
         (HitOrder::Arrival, WindowRule::Box),
         (HitOrder::Time, WindowRule::Box),
@@ -58,5 +49,4 @@ fn main() {
             check(name, Growth::None, build, (0..300).map(packet));
         }
     }
-    println!("hostile streams stay within the bound and allocate nothing");
 }

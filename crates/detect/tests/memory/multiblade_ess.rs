@@ -1,13 +1,8 @@
 //! The memory of a Multi-Blade with the ESS readout is bounded whatever it is fed, and forming events does not
 //! allocate.
-//!
-//! A program of its own, without the test harness: a second thread would allocate meanwhile.
 
-#[path = "hostile_stream/ess.rs"]
-mod ess_streams;
-mod hostile_stream;
-
-use ess_streams::{STREAMS, ess_settings, packet};
+use crate::ess_streams::{STREAMS, ess_settings, packet};
+use crate::hostile_stream::{Growth, check_boxed};
 use evforge_core::geometry::LogicalGeometry;
 use evforge_detect::ess::ticks;
 use evforge_detect::multiblade::EssMultiBladeSettings;
@@ -17,11 +12,7 @@ use evforge_detect::pairing::Ambiguous;
 use evforge_detect::settings::pairing::{PairingSettings, Permille};
 use evforge_detect::workers::{InTurn, Workers};
 use evforge_wire::ess::detector_type;
-use hostile_stream::{Growth, check_boxed};
 use std::sync::Arc;
-
-#[global_allocator]
-static ALLOCATOR: dhat::Alloc = dhat::Alloc;
 
 /// Two cassettes; time waits for queues 0 and 1.
 fn settings() -> EssMultiBladeSettings {
@@ -59,8 +50,7 @@ fn settings() -> EssMultiBladeSettings {
     }
 }
 
-fn main() {
-    let _profiler = dhat::Profiler::builder().testing().build();
+pub(crate) fn check_all() {
     let hostile = |number, sent| packet(number, sent, detector_type::FREIA, [0, 1]);
     let joined = settings();
     let mut paired = settings();
@@ -79,5 +69,4 @@ fn main() {
             }
         }
     }
-    println!("hostile streams stay within the bound and allocate nothing");
 }

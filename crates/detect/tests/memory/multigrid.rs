@@ -1,20 +1,10 @@
 //! The memory of a Multi-Grid pipeline is bounded whatever it is fed, and forming events does not allocate.
-//!
-//! A program of its own, without the test harness: a second thread would allocate meanwhile.
 
-#[path = "forming/multigrid/common.rs"]
-#[allow(dead_code)]
-mod common;
-mod hostile_stream;
-
-use common::{packet, pulse, readout, settings, trigger};
+use crate::hostile_stream::{Growth, check};
+use crate::multigrid_common::{packet, pulse, readout, settings, trigger};
 use evforge_detect::multigrid::MultiGrid;
 use evforge_detect::multigrid::settings::{DoubleNeutronRule, MaskSettings, Ordering, Strategy};
 use evforge_detect::settings::SortingSettings;
-use hostile_stream::{Growth, check};
-
-#[global_allocator]
-static ALLOCATOR: dhat::Alloc = dhat::Alloc;
 
 /// Streams that try to make the pipeline hold more and more: (name, packet by number).
 type Hostile = (&'static str, fn(u64) -> Vec<u8>);
@@ -38,8 +28,7 @@ fn many(time: impl Fn(u64) -> u64) -> Vec<u8> {
     packet(&(0..200).map(neutron).collect::<Vec<_>>())
 }
 
-fn main() {
-    let _profiler = dhat::Profiler::builder().testing().build();
+pub(crate) fn check_all() {
     let mut settings = settings();
     settings.strategy = Strategy::Prioritized;
     settings.double_neutrons = Some(DoubleNeutronRule { threshold: 100, separation: 2 });
@@ -58,5 +47,4 @@ fn main() {
         let build = || MultiGrid::new(&settings).expect("sound settings");
         check(name, Growth::None, build, (0..200).map(stream));
     }
-    println!("hostile streams stay within the bound and allocate nothing");
 }

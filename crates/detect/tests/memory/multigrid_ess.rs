@@ -1,13 +1,8 @@
 //! The memory of a Multi-Grid with the ESS readout is bounded whatever it is fed, and forming events does not
 //! allocate.
-//!
-//! A program of its own, without the test harness: a second thread would allocate meanwhile.
 
-#[path = "hostile_stream/ess.rs"]
-mod ess_streams;
-mod hostile_stream;
-
-use ess_streams::{STREAMS, ess_settings, packet};
+use crate::ess_streams::{STREAMS, ess_settings, packet};
+use crate::hostile_stream::{Growth, check_boxed};
 use evforge_core::geometry::LogicalGeometry;
 use evforge_detect::multigrid::EssMultiGridSettings;
 use evforge_detect::multigrid::settings::Strategy;
@@ -16,11 +11,7 @@ use evforge_detect::pairing::Ambiguous;
 use evforge_detect::settings::pairing::PairingSettings;
 use evforge_detect::workers::{InTurn, Workers};
 use evforge_wire::ess::detector_type;
-use hostile_stream::{Growth, check_boxed};
 use std::sync::Arc;
-
-#[global_allocator]
-static ALLOCATOR: dhat::Alloc = dhat::Alloc;
 
 /// A vessel with two front ends.
 fn settings() -> EssMultiGridSettings {
@@ -47,8 +38,7 @@ fn settings() -> EssMultiGridSettings {
     }
 }
 
-fn main() {
-    let _profiler = dhat::Profiler::builder().testing().build();
+pub(crate) fn check_all() {
     let settings = settings();
     let pairing = PairingSettings { ambiguous: Ambiguous::Nearest, ..PairingSettings::default() };
     let paired = EssMultiGridSettings { pairing, ..settings.clone() };
@@ -63,5 +53,4 @@ fn main() {
             }
         }
     }
-    println!("hostile streams stay within the bound and allocate nothing");
 }

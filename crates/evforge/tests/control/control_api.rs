@@ -280,7 +280,7 @@ fn check_by_python(folder: &Path, answers: &[Value]) {
     if !probe.is_ok_and(|probe| probe.status.success()) {
         return evforge_testkit::skip(
             "a_conversation_over_every_path (OpenAPI)",
-            "Python cannot import jsonschema and openapi_spec_validator: make check prepares it",
+            "Python cannot import jsonschema and openapi_spec_validator: `make test-tools` installs them",
         );
     }
     let file = folder.join("answers.json");

@@ -11,7 +11,6 @@ pub(crate) enum Growth {
     /// It allocates nothing.
     None,
     /// It takes memory as it needs it, within the bound.
-    #[allow(dead_code)]
     WithinBound,
 }
 
@@ -20,7 +19,6 @@ pub(crate) enum Growth {
 ///
 /// # Panics
 /// If any of that does not hold, with the `name` of the stream.
-#[allow(dead_code)]
 pub(crate) fn check<D: Detector + 'static>(
     name: &str,
     growth: Growth,
@@ -34,7 +32,6 @@ pub(crate) fn check<D: Detector + 'static>(
 ///
 /// # Panics
 /// As [`check`].
-#[allow(dead_code)]
 pub(crate) fn check_boxed(
     name: &str,
     growth: Growth,

@@ -1,0 +1,137 @@
+#!/usr/bin/env python3
+"""Builds all test programs of the workspace and runs several at a time: most of them wait for something most of their time.
+
+    scripts/run-programs.py [WORD...]     only programs whose name (`-p evforge-core --lib`) has one of the words
+
+What it prints is in the form of `cargo test`. EVFORGE_PROGRAMS is the number of programs at a time, RUST_TEST_THREADS the number of
+tests at a time in each. test-seconds.json in the target folder keeps how long each took, so that the longest begin first.
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+CARGO = os.environ.get("CARGO", "cargo")
+CORES = len(os.sched_getaffinity(0))
+PROGRAMS = int(os.environ.get("EVFORGE_PROGRAMS", CORES + 1))
+THREADS = os.environ.get("RUST_TEST_THREADS", str(CORES + 1))
+TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")).absolute()
+SECONDS = TARGET / "test-seconds.json"
+# These measure the host, or slow it down on purpose: nothing runs beside them.
+ALONE = {"-p evforge --test losses"}
+
+
+class Program:
+    """A test program, as cargo has built it."""
+
+    def __init__(self, artifact):
+        target = artifact["target"]
+        kind = target["kind"][0] if target["kind"][0] in ("bin", "test") else "lib"
+        self.folder = Path(artifact["manifest_path"]).parent
+        self.executable = artifact["executable"]
+        # The package is named behind # or, where it has the name of its folder, is that.
+        package = artifact["package_id"].rpartition("#")[2].partition("@")
+        package = package[0] if package[1] else self.folder.name
+        self.name = f"-p {package} --{kind}" + ("" if kind == "lib" else f" {target['name']}")
+        source = Path(target["src_path"]).relative_to(self.folder)
+        self.title = f"{'' if kind == 'test' else 'unittests '}{source} ({Path(self.executable).relative_to(TARGET.parent)})"
+
+    def run(self, environment):
+        """Its output, whether it succeeded, and the seconds it took: by the clock, and of processors."""
+        begun = time.monotonic()
+        with subprocess.Popen(
+            [self.executable], cwd=self.folder, env={**environment, "CARGO_MANIFEST_DIR": str(self.folder)},
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
+        ) as process:
+            output = process.stdout.read().decode(errors="replace")
+            _, status, usage = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+        return output, process.returncode, time.monotonic() - begun, usage.ru_utime + usage.ru_stime
+
+
+def build():
+    """Builds the programs; None if that fails."""
+    command = [CARGO, "test", "--workspace", "--locked", "--no-run", "--message-format", "json-render-diagnostics"]
+    programs = []
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as cargo:
+        for line in cargo.stdout:
+            message = json.loads(line)
+            if message["reason"] == "compiler-artifact" and message["profile"]["test"] and message["executable"]:
+                programs.append(Program(message))
+    return None if cargo.returncode else programs
+
+
+def environment_of_tests():
+    """What cargo gives to tests: the libraries of the toolchain and of the workspace."""
+    libraries = subprocess.run(["rustc", "--print", "target-libdir"], check=True, capture_output=True, text=True).stdout.strip()
+    folders = [TARGET / "debug/deps", TARGET / "debug", libraries, os.environ.get("LD_LIBRARY_PATH", "")]
+    return {**os.environ, "CARGO": CARGO, "RUST_TEST_THREADS": THREADS, "LD_LIBRARY_PATH": ":".join(str(folder) for folder in folders if folder)}
+
+
+class Run:
+    """All programs, the longest first; those that are alone at the end."""
+
+    def __init__(self, programs):
+        before = json.loads(SECONDS.read_text()) if SECONDS.exists() else {}
+        self.waiting = sorted(programs, key=lambda program: (program.name in ALONE, -before.get(program.name, 30)))
+        self.environment = environment_of_tests()
+        self.changed = threading.Condition()
+        self.running = 0
+        self.seconds = before
+        self.broken = []
+
+    def next(self):
+        """The program to begin with now, or None at the end."""
+        with self.changed:
+            while self.waiting:
+                is_alone = self.waiting[0].name in ALONE
+                if not is_alone or self.running == 0:
+                    self.running += 1
+                    return self.waiting.pop(0)
+                self.changed.wait()
+            return None
+
+    def work(self):
+        while program := self.next():
+            output, status, seconds, processor = program.run(self.environment)
+            with self.changed:
+                print(f"     Running {program.title}\n{output.rstrip()}")
+                if status != 0:
+                    self.broken.append(program.name)
+                    print(f"error: test failed: {program.name} (exit status {status})")
+                print(f"took {seconds:.1f} s ({processor:.1f} s of processors): {program.name}", flush=True)
+                self.seconds[program.name] = round(seconds, 1)
+                self.running -= 1
+                self.changed.notify_all()
+
+    def to_the_end(self):
+        threads = [threading.Thread(target=self.work) for _ in range(PROGRAMS)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        SECONDS.write_text(json.dumps(self.seconds, indent=1, sort_keys=True))
+        if self.broken:
+            print(f"error: {len(self.broken)} targets failed:")
+            print("\n".join(f"    `{name}`" for name in sorted(self.broken)))
+        return not self.broken
+
+
+def main():
+    programs = build()
+    if programs is None:
+        return 101
+    words = sys.argv[1:]
+    print(f"built {len(programs)} test programs", flush=True)
+    chosen = [program for program in programs if not words or any(word in program.name for word in words)]
+    return 0 if Run(chosen).to_the_end() else 101
+
+
+if __name__ == "__main__":
+    sys.exit(main())
