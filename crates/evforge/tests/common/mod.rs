@@ -86,7 +86,10 @@ pub(crate) fn python(test: &str) -> Option<PathBuf> {
     }
     evforge_testkit::skip(
         test,
-        &format!("{} cannot import h5py and scippnexus: `make test-tools` installs it", interpreter.display()),
+        &format!(
+            "{} cannot import h5py and scippnexus: `make test-tools` installs it",
+            interpreter.display()
+        ),
     );
     None
 }
