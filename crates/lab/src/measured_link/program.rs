@@ -10,8 +10,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-/// How much longer than its packets a program may take to start, or to end.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+/// How much longer than its packets a program may take to start, or to end: a slow receiver has a full buffer of packets left, and the
+/// host other work.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 const POLL: Duration = Duration::from_millis(5);
 /// Time between looks at its threads: looking costs a system call for each of them.
 const THREADS_POLL: Duration = Duration::from_millis(50);

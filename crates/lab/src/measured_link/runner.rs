@@ -59,7 +59,8 @@ impl PointRunner<'_> {
             true => Some(self.start_receiver(point, Way::Back)?),
             false => None,
         };
-        let most = point.time + PATIENCE;
+        // Longer than the receiver's own limit, at which it still reports.
+        let most = point.time + 2 * PATIENCE;
         let (before, clock) = (ProcessorAccount::read(), Instant::now());
         let mut senders = vec![self.start_sender(point, &there)?];
         if let Some(back) = &back {
