@@ -422,6 +422,14 @@ fn a_geometry_of_vmm_essdat_can_have_single_vmms() {
         ),
         (vec![], "vmm_geometry: found no connected channel of x or y"),
         (vec![entry(0, 3, 0, &down)], "vmm_geometry[0].plane: found 3, expected 0 (x) or 1 (y)"),
+        (
+            vec![entry(0, 0, 0, &down).replace("\"ring\": 1", "\"ring\": 121")],
+            "vmm_geometry[0].ring: found 121, expected a whole number in 0..=11",
+        ),
+        (
+            vec![entry(0, 0, 0, &down).replace("\"fen\": 2", "\"fen\": 24")],
+            "vmm_geometry[0].fen: found 24, expected a whole number in 0..=23",
+        ),
         (vec![entry(0, 0, 16, &down)], "vmm_geometry[0].vmm: found 16, expected a whole number in 0..=15"),
         (
             vec![entry(0, 0, 0, "[1, 2]")],

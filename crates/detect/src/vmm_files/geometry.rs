@@ -3,6 +3,7 @@
 use super::content::{FileContent, Unused, some_of};
 use super::json::{Table, Value};
 use super::lines::CHANNELS;
+use crate::ess::settings::{FENS, RINGS};
 use std::collections::BTreeMap;
 
 /// Which front ends a geometry is to be about.
@@ -252,7 +253,8 @@ fn entry(table: &Table<'_>, front_ends: FrontEnds) -> Result<(i64, VmmStrips), S
 }
 
 fn front_end(table: &Table<'_>, front_ends: FrontEnds) -> Result<FrontEnd, String> {
-    let byte = 0..=i64::from(u8::MAX);
+    let below =
+        |key: &str, limit: u8| table.required(key)?.whole(0..=i64::from(limit) - 1).map(|value| value as u8);
     let has = |key: &str| table.optional(key).is_some();
     match front_ends {
         FrontEnds::Srs if has("ring") && !has("fec") => Err(format!(
@@ -266,10 +268,7 @@ fn front_end(table: &Table<'_>, front_ends: FrontEnds) -> Result<FrontEnd, Strin
             table.path(),
             table.required("fec")?.shown()
         )),
-        FrontEnds::Ess => Ok(FrontEnd::Fen {
-            ring: table.required("ring")?.whole(byte.clone())? as u8,
-            fen: table.required("fen")?.whole(byte)? as u8,
-        }),
+        FrontEnds::Ess => Ok(FrontEnd::Fen { ring: below("ring", RINGS)?, fen: below("fen", FENS)? }),
     }
 }
 

@@ -170,7 +170,7 @@ fn no_shared_capture_is_left_out() {
     };
     let mut found = 0;
     // What once showed a fault is no recording: the test of its repair names it.
-    let is_recorded = |path: &PathBuf| path.is_dir() && !path.ends_with("cases");
+    let is_recorded = |path: &std::path::PathBuf| path.is_dir() && !path.ends_with("cases");
     for folder in folders.map(|entry| entry.unwrap().path()).filter(is_recorded) {
         for file in std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()) {
             let is_capture = file.extension().is_some_and(|extension| {
