@@ -1,12 +1,12 @@
 """Trains as the karabo-bridge client gets them. Started by crates/train/tests/bridge.
 
 test_bridge_client.py ADDRESS COMMAND …: `values MODULES TRAIN …` asks for these trains in this order and compares all values, for which
-the rule is that of test_train_readback.py; `slow SECONDS COUNT` asks for COUNT trains with pauses; `print COUNT` for COUNT without. Both
-print a line with the number of each train. A line `ready` is printed before the first request.
+the rule is that of test_train_readback.py; `asks` asks for one train for each line of its standard input. Both print a line with the
+number of each train. A line `ready` is printed before the first request.
 """
 
+import os
 import sys
-import time
 
 import numpy as np
 from karabo_bridge import Client
@@ -58,7 +58,7 @@ def check(data, meta, modules, train):
 
 def main():
     address, command, *rest = sys.argv[1:]
-    with Client(f"tcp://{address}", timeout=20) as client:
+    with Client(f"tcp://{address}", timeout=float(os.environ.get("EVFORGE_PATIENCE", "120"))) as client:
         print("ready", flush=True)
         if command == "values":
             modules, *trains = map(int, rest)
@@ -66,11 +66,9 @@ def main():
                 check(*client.next(), modules, train)
                 print(train, flush=True)
             return
-        pause, count = (float(rest[0]), int(rest[1])) if command == "slow" else (0.0, int(rest[0]))
-        for _ in range(count):
+        for _ in sys.stdin:
             _, meta = client.next()
             print(number_of(meta), flush=True)
-            time.sleep(pause)
 
 
 if __name__ == "__main__":

@@ -104,7 +104,6 @@ mod tests {
     use super::*;
     use crate::group::Group;
     use crate::record::Severity;
-    use std::time::Duration;
 
     /// Reads a datagram as journald does.
     fn read(bytes: &[u8]) -> Vec<(String, String)> {
@@ -135,7 +134,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("socket");
         let listener = UnixDatagram::bind(&path).expect("a socket");
-        listener.set_read_timeout(Some(Duration::from_secs(20))).expect("a time-out");
+        listener.set_read_timeout(Some(evforge_testkit::patience::patience())).expect("a time-out");
         let journal = Journal::open(&path).expect("somebody listens");
         let mut record = Record::new(Severity::Warning, Group::Kafka, "two lines\nPRIORITY=0");
         record.fields = vec![("broker.name", "a\nMESSAGE=b".into()), ("tries", 3.into())];

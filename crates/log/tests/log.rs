@@ -1,15 +1,13 @@
 //! A log of its own for each test: switched while it runs, and given whatever somebody might say.
 
 use evforge_log::{Compression, GelfSettings, Level, Log, LogSettings, group};
+use evforge_testkit::patience::patience;
 use serde_json::Value;
 use std::collections::HashMap;
 use std::net::UdpSocket;
 use std::path::Path;
 use std::sync::LazyLock;
-use std::time::Duration;
 use tracing_subscriber::layer::SubscriberExt;
-
-const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Without a subscriber for all threads, `tracing` asks that of the present thread alone whether somebody listens, unless it knows of
 /// several: a program has one for all threads, and these tests have several.
@@ -145,7 +143,7 @@ fn gelf_message(listener: &UdpSocket) -> (Value, usize) {
 #[test]
 fn what_is_too_large_for_graylog_is_shortened_and_counted() {
     let listener = UdpSocket::bind("127.0.0.1:0").expect("a port");
-    listener.set_read_timeout(Some(PATIENCE)).expect("a time-out");
+    listener.set_read_timeout(Some(patience())).expect("a time-out");
     let address = format!("udp://{}", listener.local_addr().expect("an address"));
     let gelf = GelfSettings {
         compression: Compression::None,

@@ -2,8 +2,9 @@
 
 mod common;
 
-use common::{Scripted, batches, start, until};
+use common::{Scripted, batches, start};
 use evforge_outputs::{QueueSettings, WhenFull};
+use evforge_testkit::patience::wait_until;
 use std::sync::atomic::AtomicBool;
 
 #[global_allocator]
@@ -30,7 +31,7 @@ fn a_full_queue_takes_the_memory_that_was_promised() {
             }
             next += size as u64;
         }
-        until("the first offer", || !output.script().calls.is_empty());
+        wait_until("the first offer", || !output.script().calls.is_empty());
         let held = dhat::HeapStats::get().curr_bytes as u64 - before;
         let counted = set.states()[0].counters.queued_bytes;
         println!("batches of {size}: promised {limit}, counted {counted}, measured {held}");

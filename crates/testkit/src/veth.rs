@@ -7,9 +7,10 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::process::Command;
 use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
 
 use etherparse::{PacketBuilder, PacketBuilderStep, UdpHeader};
+
+use crate::patience::wait_until;
 
 /// The interface in the receiver's namespace, in which the test runs.
 pub const RECEIVER: &str = "wire-r";
@@ -212,22 +213,21 @@ impl FrameSocket {
         sent == frame.len() as isize
     }
 
-    /// Waits for a frame that `wanted` is true of; false if none came within two seconds.
-    pub fn sees(&self, wanted: impl Fn(&[u8]) -> bool) -> bool {
-        let end = Instant::now() + Duration::from_secs(2);
+    /// Waits for a frame that `wanted` is true of.
+    ///
+    /// # Panics
+    /// If none comes within [`patience`](crate::patience::patience).
+    #[track_caller]
+    pub fn wait_for(&self, what: &str, wanted: impl Fn(&[u8]) -> bool) {
         let mut frame = [0; 2048];
-        while Instant::now() < end {
+        let mut next = || {
             // SAFETY: the memory is valid for writes of its length.
             let length = unsafe {
                 libc::recv(self.0.as_raw_fd(), frame.as_mut_ptr().cast(), frame.len(), libc::MSG_DONTWAIT)
             };
-            match usize::try_from(length) {
-                Ok(length) if wanted(&frame[..length]) => return true,
-                Ok(_) => {}
-                Err(_) => std::thread::sleep(Duration::from_millis(1)),
-            }
-        }
-        false
+            usize::try_from(length).ok().map(|length| wanted(&frame[..length]))
+        };
+        wait_until(what, || std::iter::from_fn(&mut next).any(|is_wanted| is_wanted));
     }
 }
 

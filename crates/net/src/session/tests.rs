@@ -4,10 +4,14 @@ use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
 use evforge_core::packet::{PacketOrigin, PacketSlab};
+use evforge_core::time::{Clock, ManualClock};
+use evforge_testkit::patience::patience;
 
 use crate::interfaces::InterfacesInUse;
 use crate::live_receiver::{LiveReceiveError, ReceiveLosses};
@@ -32,6 +36,8 @@ use Step::{Failure, Nothing, Packets};
 struct Script {
     born: Instant,
     steps: VecDeque<Step>,
+    /// When those have been done: the steps that a test gives on the way.
+    given: Option<Receiver<Step>>,
     /// When the steps have been done: packets for ever, or nothing.
     for_ever: bool,
     counters: ReceiverCounters,
@@ -42,13 +48,19 @@ struct Script {
 impl Default for Script {
     fn default() -> Self {
         let (steps, counters) = (VecDeque::new(), ReceiverCounters::default());
-        Self { born: Instant::now(), steps, for_ever: false, counters, polls: 0 }
+        Self { born: Instant::now(), steps, given: None, for_ever: false, counters, polls: 0 }
     }
 }
 
 impl Script {
     fn of(steps: &[Step]) -> Self {
         Self { steps: steps.iter().copied().collect(), ..Self::default() }
+    }
+
+    /// One whose steps are given on the way.
+    fn given() -> (Sender<Step>, Self) {
+        let (give, given) = channel();
+        (give, Self { given: Some(given), ..Self::default() })
     }
 
     fn for_ever() -> Self {
@@ -66,19 +78,24 @@ impl Script {
 
 impl PacketReceiver for Script {
     fn receive(&mut self, slab: &mut PacketSlab, deadline: Instant) -> Result<usize, LiveReceiveError> {
-        assert!(self.born.elapsed() < 2 * FAR, "the session does not end");
-        let patience = deadline.saturating_duration_since(Instant::now());
-        self.polls += usize::from(patience.is_zero());
-        match self.steps.pop_front() {
+        assert!(self.born.elapsed() < 2 * patience(), "the session does not end");
+        let wait = deadline.saturating_duration_since(Instant::now());
+        self.polls += usize::from(wait.is_zero());
+        let given = || self.given.as_ref()?.try_recv().ok();
+        match self.steps.pop_front().or_else(given) {
             Some(Packets(packets)) => Ok(self.push(slab, packets)),
             Some(Failure) => {
                 self.push(slab, 1);
                 let address = SocketAddr::from(([127, 0, 0, 1], 9000));
                 Err(ReceiveError::Receive { address, source: io::Error::other("cable eaten") }.into())
             }
-            None if self.for_ever => Ok(self.push(slab, 1)),
+            None if self.for_ever => {
+                // It is to leave the processor to others.
+                std::thread::sleep(Duration::from_millis(1));
+                Ok(self.push(slab, 1))
+            }
             Some(Nothing) | None => {
-                std::thread::sleep(patience);
+                std::thread::sleep(wait);
                 Ok(0)
             }
         }
@@ -152,11 +169,8 @@ impl PacketHandler for Count {
     }
 }
 
-/// Longer than any of these sessions: one that does not end by itself fails with a message and does not hang.
-const FAR: Duration = Duration::from_secs(20);
-
 fn limits(stop: &AtomicBool) -> SessionLimits<'_> {
-    SessionLimits { stop, ends_after: Some(FAR), idle_limit: None }
+    SessionLimits { stop, ends_after: Some(patience()), idle_limit: None }
 }
 
 fn thread(script: Script) -> ReceivingThread<Script, Count> {
@@ -171,10 +185,18 @@ fn session(
     scripts: Vec<Script>,
     attend: impl FnMut(&SessionProgress<'_>) -> Attend,
 ) -> Outcome {
-    let clock = SessionClock::start(limits);
+    session_by(SessionClock::start(limits), scripts, attend)
+}
+
+fn session_by(
+    clock: SessionClock<'_>,
+    scripts: Vec<Script>,
+    attend: impl FnMut(&SessionProgress<'_>) -> Attend,
+) -> Outcome {
+    let begun = Instant::now();
     let threads = scripts.into_iter().map(thread).collect();
-    let received = receive_with_threads(clock.clone(), threads, &|_| Ok::<(), Infallible>(()), attend);
-    assert!(clock.elapsed() < FAR, "the session did not end by itself");
+    let received = receive_with_threads(clock, threads, &|_| Ok::<(), Infallible>(()), attend);
+    assert!(begun.elapsed() < patience(), "the session did not end by itself");
     received.expect("the system gives threads")
 }
 
@@ -198,27 +220,53 @@ fn stop_ends_it_and_what_is_waiting_is_still_fetched() {
 
 #[test]
 fn before_the_first_packet_nobody_is_idle() {
+    const IDLE: Duration = Duration::from_secs(10);
     let stop = AtomicBool::new(false);
-    let idle = |limits| SessionLimits { idle_limit: Some(Duration::from_millis(40)), ..limits };
+    let limited = |ends_after| SessionLimits { stop: &stop, ends_after, idle_limit: Some(IDLE) };
+    let start = |limits| {
+        let clock = Arc::new(ManualClock::default());
+        (Arc::clone(&clock), SessionClock::start_by(limits, clock))
+    };
     // It would have been idle for long.
-    let after = Duration::from_millis(300);
-    let limited = SessionLimits { ends_after: Some(after), ..idle(limits(&stop)) };
-    let clock = SessionClock::start(limited);
-    session(limited, vec![Script::default()], |_| Attend::Pause);
-    assert!(clock.elapsed() >= after);
+    let (time, clock) = start(limited(Some(10 * IDLE)));
+    session_by(clock, vec![Script::default()], |_| {
+        time.advance(IDLE);
+        Attend::Pause
+    });
+    assert!(time.elapsed() >= 10 * IDLE);
     // The silence is twice as long before the packets as the limit; then come 5, and silence for ever.
-    let late = Script::of(&[Nothing, Nothing, Nothing, Nothing, Packets(5)]);
-    assert_eq!(packets(&session(idle(limits(&stop)), vec![late], |_| Attend::Pause)), [5]);
-    // One thread that receives is enough for all.
-    let mut quiet_then = Script::of(&[Packets(1)]);
-    quiet_then.steps.extend([Nothing; 60]);
-    quiet_then.steps.extend([Packets(1)]);
-    let mut busy = Script::default();
-    for _ in 0..60 {
-        busy.steps.extend([Packets(1), Nothing]);
-    }
-    let idle_later = SessionLimits { idle_limit: Some(Duration::from_secs(1)), ..limits(&stop) };
-    assert_eq!(packets(&session(idle_later, vec![quiet_then, busy], |_| Attend::Pause)), [2, 60]);
+    let (time, clock) = start(limited(None));
+    let (give, late) = Script::given();
+    time.advance(2 * IDLE);
+    let mut is_given = false;
+    let outcome = session_by(clock, vec![late], |progress| {
+        if !is_given {
+            give.send(Packets(5)).expect("the thread receives");
+            is_given = true;
+        } else if progress.packets > 0 {
+            time.advance(IDLE);
+        }
+        Attend::Pause
+    });
+    assert_eq!(packets(&outcome), [5]);
+    // One thread that receives is enough for all: the other one is silent for longer than the limit between its two packets.
+    let (time, clock) = start(limited(None));
+    let ((give_quiet, quiet), (give_busy, busy)) = (Script::given(), Script::given());
+    give_quiet.send(Packets(1)).expect("it is there");
+    let mut seen = 0;
+    let outcome = session_by(clock, vec![quiet, busy], |progress| {
+        if progress.packets > seen || seen == 7 {
+            seen = progress.packets;
+            time.advance(IDLE / 2);
+            match seen {
+                1..=5 => give_busy.send(Packets(1)).expect("the thread receives"),
+                6 => give_quiet.send(Packets(1)).expect("the thread receives"),
+                _ => {}
+            }
+        }
+        Attend::Pause
+    });
+    assert_eq!(packets(&outcome), [2, 5]);
 }
 
 #[test]
@@ -252,7 +300,7 @@ fn a_thread_without_its_place_ends_all() {
     let clock = SessionClock::start(limits(&stop));
     let error = receive_with_threads(clock.clone(), threads, &place, |_| Attend::Pause).unwrap_err();
     assert_eq!(error.to_string(), "core 99 is not there");
-    assert!(clock.elapsed() < FAR);
+    assert!(clock.elapsed() < patience());
 }
 
 #[test]
@@ -268,7 +316,7 @@ fn a_panic_of_a_handler_ends_all_and_goes_on_in_the_callers_thread() {
     }));
     let panic = panic.expect_err("it goes on");
     assert_eq!(panic.downcast_ref::<&str>(), Some(&"the handler has a fault"));
-    assert!(clock.elapsed() < FAR);
+    assert!(clock.elapsed() < patience());
 }
 
 #[test]
@@ -282,7 +330,7 @@ fn a_panic_of_whoever_watches_ends_the_threads() {
         })
     }));
     assert!(panic.is_err());
-    assert!(clock.elapsed() < FAR);
+    assert!(clock.elapsed() < patience());
 }
 
 #[test]
@@ -305,7 +353,7 @@ fn in_turn_the_same_rules_hold() {
     let run = |limits, mut script: Script| {
         let (clock, mut handler) = (SessionClock::start(limits), Count::new());
         let end = receive_in_turn(clock.clone(), &mut script, &mut handler);
-        assert!(clock.elapsed() < FAR, "the session did not end by itself");
+        assert!(clock.elapsed() < patience(), "the session did not end by itself");
         (handler.packets, end.failure.map(|error| error.to_string()))
     };
     let idle = SessionLimits { idle_limit: Some(Duration::from_millis(40)), ..limits(&stop) };

@@ -2,13 +2,11 @@
 
 #![allow(dead_code)] // each program uses its part
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use evforge_core::packet::{ArrivalClock, PacketOrigin, PacketSlab};
 use evforge_net::socket::{ReceiverOptions, SenderOptions, UdpReceiver, UdpSender};
-
-/// No test waits longer than this for anything.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+use evforge_testkit::patience::patience;
 
 pub(crate) fn local() -> ReceiverOptions {
     ReceiverOptions::new("127.0.0.1:0".parse().expect("an address"))
@@ -34,7 +32,7 @@ pub(crate) fn packets(lengths: &[usize]) -> PacketSlab {
 }
 
 pub(crate) fn send_all(sender: &mut UdpSender, slab: &PacketSlab) {
-    let sent = sender.send(&slab.batch(), 0, Instant::now() + PATIENCE).expect("sending over loopback");
+    let sent = sender.send(&slab.batch(), 0, Instant::now() + patience()).expect("sending over loopback");
     assert_eq!(sent, slab.len(), "not all was sent in time");
 }
 
@@ -44,7 +42,7 @@ pub(crate) fn collect(
     slab: &mut PacketSlab,
     count: usize,
 ) -> Vec<(Vec<u8>, u32)> {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + patience();
     let mut found = Vec::new();
     while found.len() < count {
         slab.clear();

@@ -5,11 +5,12 @@
 
 use std::collections::BTreeMap;
 use std::net::UdpSocket;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use evforge_core::packet::{ArrivalClock, PacketOrigin, PacketSlab};
 use evforge_net::socket::{SenderOptions, UdpReceiver, UdpSender};
 use evforge_net::xdp::XdpReceiver;
+use evforge_testkit::patience::patience;
 use evforge_testkit::veth::{self, SENDER, Wire};
 
 /// The port that is received on.
@@ -20,8 +21,6 @@ pub(crate) const OTHER_PORT: u16 = 6007;
 pub(crate) const ROUNDS: u32 = 30;
 /// Datagrams of equal length in one piece of the sender's, cut before the wire.
 pub(crate) const RUN: usize = 20;
-/// No test waits longer than this for packets.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
 /// Senders' ports: so many that the wire spreads their packets over all its queues.
 const SOURCES: u16 = 16;
 
@@ -45,7 +44,7 @@ impl Inlet for UdpReceiver {
 
 /// Payloads that come until `count` are there, each with the times it came.
 pub(crate) fn collect(inlet: &mut impl Inlet, count: usize, found: &mut BTreeMap<Vec<u8>, u32>) {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + patience();
     // So small that it is full now and then.
     let mut slab = PacketSlab::new(7, 0);
     let mut received = 0;
@@ -86,7 +85,7 @@ pub(crate) struct Sent {
 pub(crate) fn drive(wire: &Wire, inlet: &mut impl Inlet, mtu: u32, tags: &[u8]) -> Sent {
     let frames = wire.frames();
     let neighbour = UdpSocket::bind(("10.9.0.2", OTHER_PORT)).expect("another port");
-    neighbour.set_read_timeout(Some(PATIENCE)).expect("a time limit");
+    neighbour.set_read_timeout(Some(patience())).expect("a time limit");
     // As a network card does it: frames, not segments, leave.
     wire.at_sender(|| veth::ethtool(SENDER, "tx-udp-segmentation off"));
     let options = SenderOptions { segment: true, ..SenderOptions::new(([10, 9, 0, 2], PORT).into()) };
@@ -120,7 +119,7 @@ pub(crate) fn drive(wire: &Wire, inlet: &mut impl Inlet, mtu: u32, tags: &[u8]) 
         for _ in 0..RUN {
             assert!(run.push(&next(1000), 1000, PacketOrigin::default()));
         }
-        let together = sender.send(&run.batch(), 0, Instant::now() + PATIENCE).expect("sending");
+        let together = sender.send(&run.batch(), 0, Instant::now() + patience()).expect("sending");
         assert_eq!(together, RUN);
         count += 2 + RUN;
         plain += count as u64;
@@ -138,9 +137,9 @@ pub(crate) fn drive(wire: &Wire, inlet: &mut impl Inlet, mtu: u32, tags: &[u8]) 
     // The other one is full of what was sent.
     let frames = wire.frames();
     frames.send(&veth::echo_request());
-    assert!(frames.sees(veth::is_echo_reply), "the kernel does not answer pings any more");
+    frames.wait_for("the kernel's answer to a ping", veth::is_echo_reply);
     frames.send(&veth::arp_request());
-    assert!(frames.sees(veth::is_arp_reply), "the kernel does not answer ARP any more");
+    frames.wait_for("the kernel's answer to ARP", veth::is_arp_reply);
     let bytes = sent.keys().map(|payload| payload.len() as u64).sum();
     Sent { packets: sent.len() as u64, bytes, plain }
 }

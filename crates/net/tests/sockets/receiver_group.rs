@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::net::{SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
 
-use crate::loopback::{PATIENCE, local};
+use crate::loopback::local;
 use evforge_core::packet::PacketSlab;
 use evforge_net::live_receiver::{LiveReceiver, ReceiveMethod, ReceivePlan};
 use evforge_net::receiver_group::ReceiverGroup;
 use evforge_net::socket::{ReceiverOptions, UdpReceiver};
+use evforge_testkit::patience::patience;
 
 const FLOWS: usize = 64;
 const PACKETS: u32 = 20;
@@ -31,7 +32,7 @@ fn send(address: SocketAddr) -> Vec<UdpSocket> {
 /// Receives so many packets: the numbers of each sender and port, in the order of their arrival.
 fn collect(group: &mut ReceiverGroup, count: usize) -> BTreeMap<(SocketAddr, u16), Vec<u32>> {
     let mut slab = PacketSlab::new(4096, 8 << 20);
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + patience();
     let (mut flows, mut found) = (BTreeMap::<_, Vec<u32>>::new(), 0);
     while found < count {
         slab.clear();
@@ -59,7 +60,7 @@ fn check(flows: &BTreeMap<(SocketAddr, u16), Vec<u32>>, senders: usize) {
 fn one_thread_receives_from_several_ports() {
     // A port that is free, most likely still when it is taken again.
     let second = UdpReceiver::open(&local()).unwrap().local_address().port();
-    for spin in [Duration::ZERO, PATIENCE] {
+    for spin in [Duration::ZERO, patience()] {
         let receivers = LiveReceiver::open(&plan(local(), vec![second], 1)).unwrap();
         let addresses: Vec<_> = receivers.iter().map(LiveReceiver::local_address).collect();
         assert_eq!((addresses.len(), addresses[1].port()), (2, second));

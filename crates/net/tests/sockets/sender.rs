@@ -2,10 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use crate::loopback::{PATIENCE, collect, local, packets, send_all, to};
+use crate::loopback::{collect, local, packets, send_all, to};
 use evforge_core::packet::{PacketOrigin, PacketSlab};
 use evforge_net::pace::Pace;
 use evforge_net::socket::{ReceiverOptions, SenderOptions, UdpReceiver, UdpSender};
+use evforge_testkit::patience::patience;
 
 #[test]
 fn packets_to_a_port_without_a_listener_are_sent_and_counted_as_refused() {
@@ -45,7 +46,7 @@ fn a_packet_that_cannot_be_sent_is_named() {
     let too_long = vec![0; 65_508];
     let mut large = PacketSlab::new(1, 70_000);
     assert!(large.push(&too_long, too_long.len(), PacketOrigin::default()));
-    let text = sender.send(&large.batch(), 0, Instant::now() + PATIENCE).unwrap_err().to_string();
+    let text = sender.send(&large.batch(), 0, Instant::now() + patience()).unwrap_err().to_string();
     assert!(text.contains("sending packet 2 (65508 bytes) to UDP 127.0.0.1:"), "{text}");
 }
 
@@ -63,7 +64,7 @@ fn the_sources_of_a_recording_are_spread_over_the_ports_and_keep_their_order() {
     assert_eq!((sender.report().packets, sender.report().bytes, sender.sources()), (300, 600, 5));
     let mut found = std::collections::BTreeMap::<_, Vec<u16>>::new();
     let mut received = PacketSlab::new(4096, 8 << 20);
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + patience();
     while found.values().map(Vec::len).sum::<usize>() < 300 && Instant::now() < deadline {
         received.clear();
         receiver.receive(&mut received, deadline).unwrap();

@@ -1,11 +1,12 @@
 //! AF_XDP while its interface is being opened, goes down, is removed or changed. Needs root.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::mixture::{PATIENCE, PORT, payload};
+use crate::mixture::{PORT, payload};
 use evforge_core::packet::PacketSlab;
 use evforge_net::xdp::{XdpMode, XdpOptions, XdpReceiver};
+use evforge_testkit::patience::wait_until;
 use evforge_testkit::veth::{self, RECEIVER, SENDER, ip, with_wire};
 
 fn options() -> XdpOptions {
@@ -13,27 +14,29 @@ fn options() -> XdpOptions {
     XdpOptions { modes, ring: 4096, frames: 4096, ..XdpOptions::new(RECEIVER, ([0, 0, 0, 0], PORT).into()) }
 }
 
-/// Numbers of the packets that come until none has come for so long.
-fn numbers(receiver: &mut XdpReceiver, quiet: Duration) -> Vec<u32> {
+/// Numbers of all packets that come until the one with this number is there.
+fn numbers_until(receiver: &mut XdpReceiver, last: u32) -> Vec<u32> {
     let (mut numbers, mut slab) = (Vec::new(), PacketSlab::new(512, 1 << 20));
-    loop {
+    wait_until(format!("packet {last}"), || {
         slab.clear();
-        if receiver.receive(&mut slab, Instant::now() + quiet).expect("receiving") == 0 {
-            return numbers;
+        while receiver.receive(&mut slab, Instant::now()).expect("receiving") > 0 {
+            for packet in slab.batch().iter() {
+                numbers.push(u32::from_be_bytes(packet.bytes[..4].try_into().expect("a number")));
+            }
+            slab.clear();
         }
-        for packet in slab.batch().iter() {
-            numbers.push(u32::from_be_bytes(packet.bytes[..4].try_into().expect("a number")));
-        }
-    }
+        numbers.contains(&last)
+    });
+    numbers
 }
 
-/// Lets the receiver look at its interface until something is as expected.
+/// Lets the receiver look at its interface, where no packets come, until something is as expected.
 fn until(receiver: &mut XdpReceiver, what: &str, is_so: impl Fn(&XdpReceiver) -> bool) {
-    let end = Instant::now() + PATIENCE;
-    while !is_so(receiver) {
-        assert!(Instant::now() < end, "{what}: {:?} {:?}", receiver.alarms(), receiver.notes());
-        let _ = numbers(receiver, Duration::from_millis(20));
-    }
+    let mut slab = PacketSlab::new(512, 1 << 20);
+    wait_until(what, || {
+        let _ = receiver.receive(&mut slab, Instant::now() + Duration::from_millis(20)).expect("receiving");
+        is_so(receiver)
+    });
 }
 
 #[test]
@@ -43,26 +46,33 @@ fn what_comes_while_af_xdp_is_being_opened_is_counted_and_nothing_is_out_of_orde
         return;
     }
     with_wire(4, 1500, |wire| {
-        let (frames, over) = (wire.frames(), AtomicBool::new(false));
+        let (frames, over, next) = (wire.frames(), AtomicBool::new(false), AtomicU32::new(0));
         let (received, counters, sent) = std::thread::scope(|scope| {
             let sending = scope.spawn(|| {
-                let mut number = 0;
-                while !over.load(Ordering::Relaxed) && number < 200_000 {
+                for number in 0..200_000 {
+                    if over.load(Ordering::Relaxed) {
+                        break;
+                    }
                     // One source: its packets have an order.
                     frames.send(&veth::udp(1000, PORT, &payload(number, 100)));
-                    number += 1;
-                    std::thread::sleep(Duration::from_micros(20));
+                    next.store(number + 1, Ordering::Relaxed);
+                    // So few in a second that the rings hold them.
+                    std::thread::sleep(Duration::from_micros(100));
                 }
-                number
             });
-            std::thread::sleep(Duration::from_millis(50));
+            let more_are_sent = || {
+                let before = next.load(Ordering::Relaxed);
+                wait_until("more packets", || next.load(Ordering::Relaxed) >= before + 200);
+            };
+            more_are_sent();
             let options = XdpOptions { ring: 32_768, frames: 32_768, ..options() };
             let mut receiver = XdpReceiver::open(&options).expect("AF_XDP on a virtual wire");
-            // Time for packets in the rings while the kernel's are still there.
-            std::thread::sleep(Duration::from_millis(20));
+            // There are packets in the rings while the kernel's are still there.
+            more_are_sent();
             over.store(true, Ordering::Relaxed);
-            let sent = sending.join().expect("the sender");
-            let received = numbers(&mut receiver, Duration::from_millis(200));
+            sending.join().expect("the sender");
+            let sent = next.load(Ordering::Relaxed);
+            let received = numbers_until(&mut receiver, sent - 1);
             (received, receiver.xdp_counters().expect("counters"), sent)
         });
         assert!(counters.before_start > 0 && received.len() > 100, "{counters:?}");
@@ -86,8 +96,10 @@ fn what_the_kernel_had_taken_when_steering_began_comes_before_what_is_in_the_rin
         // Fragments are the kernel's to put together: this one is in its socket when the others are in the ring.
         veth::fragments(7, PORT, &payload(0, 900)).iter().for_each(|fragment| frames.send(fragment));
         (1..20).for_each(|number| frames.send(&veth::udp(1000, PORT, &payload(number, 100))));
-        std::thread::sleep(Duration::from_millis(10));
-        assert_eq!(numbers(&mut receiver, Duration::from_millis(200)), Vec::from_iter(0..20));
+        wait_until("all frames are with the receiver", || {
+            receiver.xdp_counters().expect("counters").steered == 19
+        });
+        assert_eq!(numbers_until(&mut receiver, 19), Vec::from_iter(0..20));
     });
 }
 
@@ -109,7 +121,7 @@ fn an_interface_that_was_down_is_told_of_and_received_from_again() {
         assert!(counters.interface_down >= 1 && counters.interface_gone == 0, "{counters:?}");
         let frames = wire.frames();
         (0..100).for_each(|number| frames.send(&veth::udp(1000, PORT, &payload(number, 100))));
-        assert_eq!(numbers(&mut receiver, Duration::from_millis(200)), Vec::from_iter(0..100));
+        assert_eq!(numbers_until(&mut receiver, 99), Vec::from_iter(0..100));
         // The other end, which takes the carrier with it.
         wire.at_sender(|| ip(&format!("link set {SENDER} down")));
         until(&mut receiver, "no carrier", |receiver| {
@@ -130,7 +142,7 @@ fn an_interface_that_was_removed_is_attached_to_again_when_it_returns() {
             numbers.for_each(|number| frames.send(&veth::udp(1000, PORT, &payload(number, 100))));
         };
         send(wire, 0..100);
-        assert_eq!(numbers(&mut receiver, Duration::from_millis(200)).len(), 100);
+        assert_eq!(numbers_until(&mut receiver, 99).len(), 100);
         wire.remove_cable();
         until(&mut receiver, "removed", |receiver| receiver.mode().is_none());
         let alarms = receiver.alarms().join(" ");
@@ -138,7 +150,7 @@ fn an_interface_that_was_removed_is_attached_to_again_when_it_returns() {
         wire.lay_cable(1, 1500);
         until(&mut receiver, "back", |receiver| receiver.mode().is_some());
         send(wire, 100..200);
-        assert_eq!(numbers(&mut receiver, Duration::from_millis(200)), Vec::from_iter(100..200));
+        assert_eq!(numbers_until(&mut receiver, 199), Vec::from_iter(100..200));
         let counters = receiver.xdp_counters().expect("counters");
         // What was counted before is still there.
         assert_eq!((counters.frames, counters.steered, counters.interface_gone), (200, 200, 1));
@@ -164,7 +176,7 @@ fn an_mtu_that_was_changed_is_named_and_longer_packets_are_taken() {
         );
         let frames = wire.frames();
         (0..10).for_each(|number| frames.send(&veth::udp(1000, PORT, &payload(number, 2900))));
-        assert_eq!(numbers(&mut receiver, Duration::from_millis(200)).len(), 10);
+        assert_eq!(numbers_until(&mut receiver, 9).len(), 10);
         assert_eq!(receiver.xdp_counters().expect("counters").merged, 0);
     });
 }

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::net::{SocketAddr, UdpSocket};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use evforge_core::packet::PacketSlab;
 use evforge_net::xdp::{XdpMode, XdpOptions, XdpReceiver};
+use evforge_testkit::patience::patience;
 use evforge_testkit::veth::{self, RECEIVER, RECEIVER_ADDRESS, SENDER_ADDRESS, with_wire};
 
 const PACKETS: usize = 100;
@@ -26,7 +27,7 @@ fn one_receiver_takes_several_ports_and_leaves_the_others() {
         };
         let mut receiver = XdpReceiver::open(&options).unwrap();
         let others = UdpSocket::bind(address(9002)).unwrap();
-        others.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+        others.set_read_timeout(Some(patience())).unwrap();
         let sender = wire.at_sender(|| UdpSocket::bind(SocketAddr::from((SENDER_ADDRESS, 0))).unwrap());
         for _ in 0..PACKETS {
             for port in [9000, 9001, 9002, 9005] {
@@ -34,7 +35,7 @@ fn one_receiver_takes_several_ports_and_leaves_the_others() {
             }
         }
         let mut slab = PacketSlab::new(4 * PACKETS, 1 << 20);
-        let end = Instant::now() + Duration::from_secs(10);
+        let end = Instant::now() + patience();
         while slab.len() < 3 * PACKETS && Instant::now() < end {
             receiver.receive(&mut slab, end).unwrap();
         }

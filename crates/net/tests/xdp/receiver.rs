@@ -5,6 +5,7 @@ use std::net::{SocketAddr, UdpSocket};
 
 use crate::mixture::{OTHER_PORT, PORT, collect, payload};
 use evforge_net::xdp::{ChecksumPolicy, XdpError, XdpMode, XdpOptions, XdpReceiver};
+use evforge_testkit::patience::wait_until;
 use evforge_testkit::veth::{self, RECEIVER, with_wire};
 
 /// Small rings, so that tests do not lock much memory.
@@ -55,6 +56,10 @@ fn frames_lost_in_the_rings_are_placed_and_none_is_missing() {
                 for number in 0..SENT {
                     sender.send(&veth::udp(1000, PORT, &payload(number as u32, 100)));
                 }
+                wait_until("every frame is lost or in a ring", || {
+                    let counters = receiver.xdp_counters().expect("counters");
+                    counters.ring_full + counters.dropped == SENT - 64
+                });
                 collect(&mut receiver, 64, &mut BTreeMap::new());
                 let counters = receiver.xdp_counters().expect("counters");
                 assert_eq!((counters.steered, counters.frames), (SENT, 64), "{counters:?}");

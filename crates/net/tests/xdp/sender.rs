@@ -3,13 +3,14 @@
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use crate::mixture::{Inlet, PATIENCE, PORT, collect, payload};
+use crate::mixture::{Inlet, PORT, collect, payload};
 use evforge_core::packet::{PacketOrigin, PacketSlab};
 use evforge_net::pace::Pace;
 use evforge_net::socket::{ReceiverOptions, SendError, SenderOptions, UdpReceiver, UdpSender};
 use evforge_net::xdp::{XdpMode, XdpOptions, XdpReceiver};
+use evforge_testkit::patience::{patience, wait_until};
 use evforge_testkit::veth::{self, RECEIVER, SENDER, Wire, with_wire};
 
 fn destination() -> SocketAddr {
@@ -35,7 +36,7 @@ fn packets(count: u32, longest: usize) -> (PacketSlab, BTreeMap<Vec<u8>, u32>) {
 }
 
 fn send_all(sender: &mut UdpSender, slab: &PacketSlab) {
-    let sent = sender.send(&slab.batch(), 0, Instant::now() + PATIENCE).expect("sending");
+    let sent = sender.send(&slab.batch(), 0, Instant::now() + patience()).expect("sending");
     assert_eq!(sent, slab.len());
 }
 
@@ -102,17 +103,18 @@ fn packets_that_the_interface_drops_are_counted() {
         // Nothing that is sent now can arrive.
         veth::ip(&format!("link set {RECEIVER} down"));
         let (late, _) = packets(100, 1000);
-        let failure = sender.send(&late.batch(), 0, Instant::now() + PATIENCE).err();
+        let failure = sender.send(&late.batch(), 0, Instant::now() + patience()).err();
         veth::ip(&format!("link set {RECEIVER} up"));
         let report = sender.report();
         let mut slab = PacketSlab::new(4096, 64 << 20);
         let mut received = 0;
-        while receiver.receive(&mut slab, Instant::now() + Duration::from_millis(200)).expect("receiving") > 0
-        {
-            received += slab.len() as u64;
+        let mut lost = 0;
+        wait_until("every packet is received, lost or dropped", || {
             slab.clear();
-        }
-        let lost = receiver.drops().expect("a count").count;
+            received += receiver.receive(&mut slab, Instant::now()).expect("receiving") as u64;
+            lost = receiver.drops().expect("a count").count;
+            received + lost + report.dropped >= report.packets
+        });
         assert_eq!(received + lost + report.dropped, report.packets);
         assert!(report.packets >= sent.len() as u64);
         assert!(failure.is_some() || report.dropped == 100, "{report:?}");

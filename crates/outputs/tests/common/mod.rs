@@ -9,9 +9,9 @@ use evforge_core::run_state::RunState;
 use evforge_core::time::Clock;
 use evforge_net::clock::SystemClock;
 use evforge_outputs::{OnWaiting, OutputSet, QueueSettings, WhenFull};
+use evforge_testkit::patience::patience;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::time::{Duration, Instant};
 
 /// What an output answers to a call.
 #[derive(Clone, Debug)]
@@ -111,8 +111,7 @@ pub(crate) fn clock() -> Arc<dyn Clock> {
 
 /// A queue for so many events.
 pub(crate) fn queue(events: u64, when_full: WhenFull) -> QueueSettings {
-    let finish_within = Duration::from_millis(300);
-    QueueSettings { events, when_full, finish_within, ..QueueSettings::COMPLETE }
+    QueueSettings { events, when_full, finish_within: patience(), ..QueueSettings::COMPLETE }
 }
 
 pub(crate) fn start(outputs: &[(&Scripted, QueueSettings)], is_live: bool) -> OutputSet {
@@ -138,13 +137,4 @@ pub(crate) fn batches(range: std::ops::Range<u64>, size: usize) -> Vec<PulsedBat
         stage.hand_on(&events, None, &mut |batch| all.push(batch));
     }
     all
-}
-
-/// Waits until it is so.
-pub(crate) fn until(what: &str, mut holds: impl FnMut() -> bool) {
-    let end = Instant::now() + Duration::from_secs(20);
-    while !holds() {
-        assert!(Instant::now() < end, "{what} has not happened");
-        std::thread::sleep(Duration::from_millis(1));
-    }
 }

@@ -106,6 +106,7 @@ fn work(jobs: &Mutex<Receiver<Job>>, level: u8) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use evforge_testkit::patience::wait_until;
 
     #[test]
     fn any_number_of_threads_makes_the_same() {
@@ -129,9 +130,7 @@ mod tests {
         // Values of no bytes: no caller has any.
         let lost = workers.submit(vec![1; 100], 0);
         assert!(lost.recv().is_err());
-        while !workers.threads[0].is_finished() {
-            thread::yield_now();
-        }
+        wait_until("the end of the thread", || workers.threads[0].is_finished());
         assert!(workers.submit(vec![1; 100], 4).recv().is_err());
     }
 }

@@ -2,13 +2,13 @@
 #![allow(clippy::unwrap_used)]
 
 use std::path::Path;
-use std::time::Duration;
 
 use evforge_core::batch_filler::BatchFiller;
 use evforge_core::counter::{CounterSet, Law};
 use evforge_core::event::EventBatch;
 use evforge_core::frame::ProtonCharge;
 use evforge_stream::nexus::{EventFollower, FileState, FollowCounters, place_pixels};
+use evforge_testkit::patience::patience;
 use hdf5_metno::file::LibraryVersion;
 use hdf5_metno::types::VarLenUnicode;
 use hdf5_metno::{File, Group, H5Type};
@@ -354,8 +354,8 @@ fn a_damaged_file_that_looks_unfinished_is_refused_or_read_within_moments() {
         std::fs::write(&copy, &damaged).unwrap();
         let (answer, copy) = (answer.clone(), copy.clone());
         std::thread::spawn(move || answer.send(EventFollower::open(&copy).is_ok()));
-        answers.recv_timeout(Duration::from_secs(60)).unwrap_or_else(|_| {
-            eprintln!("a file that is damaged at {header} is still being read after a minute");
+        answers.recv_timeout(patience()).unwrap_or_else(|_| {
+            eprintln!("a file that is damaged at {header} is still being read after {:?}", patience());
             // HDF5 would wait for that thread before the process ends.
             std::process::abort()
         });

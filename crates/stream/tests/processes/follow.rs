@@ -2,11 +2,12 @@
 #![allow(clippy::unwrap_used)]
 
 use std::process::Child;
-use std::time::{Duration, Instant};
 
 use evforge_core::batch_filler::BatchFiller;
 use evforge_core::event::EventBatch;
 use evforge_stream::nexus::{EventFollower, FileState};
+
+use evforge_testkit::patience::{wait_for, wait_until};
 
 use crate::common::alone;
 use crate::kill::{SPACING, event, frame_of, start_writer};
@@ -33,13 +34,8 @@ fn events_are_followed_in_their_order_and_a_killed_writer_is_noticed() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("growing.nxs");
     let mut writer = Killed(start_writer(&path, 2, 0));
-    let end = Instant::now() + Duration::from_secs(60);
-    while !path.exists() {
-        std::thread::sleep(Duration::from_millis(5));
-        assert!(Instant::now() < end, "no file");
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    let mut follower = EventFollower::open(&path).unwrap();
+    // HDF5 opens a file only when all is there with which it begins.
+    let mut follower = wait_for("a file", || EventFollower::open(&path).ok());
     let (mut next, mut first_ns) = (0, None);
     let (mut newest, mut unknown) = (0, Vec::new());
     let mut check = |batch: &EventBatch| {
@@ -60,24 +56,20 @@ fn events_are_followed_in_their_order_and_a_killed_writer_is_noticed() {
     };
     let mut batch = EventBatch::new(1000);
     let mut is_killed = false;
-    loop {
+    wait_until("the end of what was committed", || {
         let mut filler = BatchFiller::new(&mut batch, &mut check);
-        let goes_on = follower.read(10_000, &mut filler);
+        while follower.read(10_000, &mut filler) {}
         filler.finish();
-        if goes_on {
-            continue;
-        }
         if matches!(follower.look().unwrap(), FileState::Incomplete(_)) && is_killed {
-            break;
+            return true;
         }
         // It grows while it is read: several commits have been seen. Nobody reads what the writer says, which holds it up some time.
         if !is_killed && follower.counters().events_shown > 300_000 {
             writer.end();
             is_killed = true;
         }
-        std::thread::sleep(Duration::from_millis(5));
-        assert!(Instant::now() < end, "{:?}", follower.counters());
-    }
+        false
+    });
     // What came with the last commits.
     let mut filler = BatchFiller::new(&mut batch, &mut check);
     while follower.read(10_000, &mut filler) {}

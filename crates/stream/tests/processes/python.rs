@@ -14,6 +14,7 @@ use evforge_core::live_time::LiveTime;
 use evforge_core::pulse::PulseTrain;
 use evforge_core::run_identity::RunIdentity;
 use evforge_stream::nexus::{Compression, NexusOptions, PulseOrigin, recover};
+use evforge_testkit::patience::patience;
 use serde_json::json;
 
 evforge_core::counters! {
@@ -284,7 +285,7 @@ fn follow(compression: Compression, chunk_events: usize) {
         writer.take(&batch(&events)).unwrap();
         writer.observe(&DetectorLedger::default()).unwrap();
         std::thread::sleep(Duration::from_millis(5));
-        if begin.elapsed() > Duration::from_secs(100) {
+        if begin.elapsed() > patience() {
             follower.kill().unwrap();
         }
     }

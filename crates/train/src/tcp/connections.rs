@@ -203,6 +203,7 @@ fn counter(counters: &mut StreamCounters, end: ConnectionEnd, is_replaced: bool)
 mod tests {
     use super::*;
     use crate::assembly::AssemblySettings;
+    use evforge_testkit::patience::wait_until;
     use evforge_wire::train::TrainDetector;
     use std::io::Read;
     use std::net::SocketAddr;
@@ -217,12 +218,10 @@ mod tests {
             let mut connections = Connections::new(scope, &assembly, &over, &[]);
             let mut attend = |silence, is_so: &dyn Fn(&StreamCounters) -> bool| {
                 connections.silence = silence;
-                let end = Instant::now() + Duration::from_secs(60);
-                while !is_so(&connections.counters()) {
-                    assert!(Instant::now() < end, "{:?}", connections.counters());
+                wait_until("the connections are as expected", || {
                     connections.attend(&listener, || |_| None).expect("any core");
-                    std::thread::sleep(Duration::from_millis(5));
-                }
+                    is_so(&connections.counters())
+                });
             };
             let mut first = TcpStream::connect(address).expect("it listens");
             attend(SILENCE, &|counters| counters.connections_open == 1);

@@ -14,6 +14,7 @@ use evforge_core::output::{Output, Taken};
 use evforge_core::pulse::PulseTrain;
 use evforge_core::pulsed::{CalendarRule, PulseStage, PulseStageSettings};
 use evforge_core::run_state::{OutputState, RunState};
+use evforge_testkit::patience::patience;
 use evforge_view::look_frame::LookFrame;
 use evforge_view::{LiveSink, LiveView, ViewOptions};
 use futures_util::{SinkExt, StreamExt};
@@ -26,9 +27,6 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
-
-/// Nothing here takes so long unless it hangs.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Options for a detector of `nx` x `ny` pixels at the ESS, any port, pictures every 50 ms.
 pub(crate) fn options(nx: u32, ny: u32) -> ViewOptions {
@@ -296,7 +294,7 @@ impl Browser {
                 }
             }
         };
-        timeout(PATIENCE, search).await.expect("the update never came")
+        timeout(patience(), search).await.expect("the update never came")
     }
 
     /// The code with which the server closes, whatever it sends before.
@@ -313,5 +311,5 @@ impl Browser {
 
 /// The next message, or none at the end of the connection.
 async fn receive(socket: &mut WebSocketStream<MaybeTlsStream<TcpStream>>) -> Option<Message> {
-    timeout(PATIENCE, socket.next()).await.expect("the server is silent")?.ok()
+    timeout(patience(), socket.next()).await.expect("the server is silent")?.ok()
 }

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use crate::common::{ask, feed, options, start};
+use evforge_testkit::patience::wait_for;
 use evforge_view::{BeamState, BeamTold, MonitorSpectrum, MonitorSpectrumState, Seen, ValueState};
 use serde_json::Value;
 use std::net::SocketAddr;
@@ -36,11 +37,14 @@ fn charge_is_that_of_the_window() {
     let since = format!("since:{now}");
     assert_eq!((of("all"), of(&since)), (2.5.into(), 0.0.into()));
     feed(&mut sink, &[(550_000, 2)]);
+    let told = Instant::now();
     sink.add_charge(charge(0.1));
     std::thread::sleep(Duration::from_millis(120));
     feed(&mut sink, &[(650_000, 2)]);
     assert_eq!((of("all"), of(&since), of("last:60")), (2.6.into(), 0.1.into(), 2.6.into()));
-    assert_eq!(of("last:1"), Value::from(0.1), "what has left the window is taken out of it");
+    // What has left the window is taken out of it: all, where the test is held up for longer than the window.
+    let last = of("last:1");
+    assert!(last == 0.1 || (last == 0.0 && told.elapsed() > Duration::from_secs(1)), "{last}");
     assert_eq!(get(address, "/api/spectrum.json")["charge_uah"], 2.6);
 }
 
@@ -76,19 +80,11 @@ fn values_are_in_the_state_and_in_the_history_and_spectra_are_as_they_were_told(
     assert_eq!((&state["beam"], &state["known"]["values"][0]["value"]), (&true.into(), &3.0.into()));
     let series = state["known"]["values"][0]["series"].as_str().unwrap().to_owned();
     let encoded: String = form_urlencoded::byte_serialize(series.as_bytes()).collect();
-    let end = Instant::now() + Duration::from_secs(30);
-    let point = loop {
-        let answer =
-            ask("GET", address, &format!("/api/history.json?series={encoded}"), &address.to_string(), "");
-        if answer.status == 200 {
-            let points = answer.json()["series"][0]["points"].clone();
-            if let Some(point) = points.as_array().and_then(|points| points.first()) {
-                break point.clone();
-            }
-        }
-        assert!(Instant::now() < end, "no point of {series} comes");
-        std::thread::sleep(Duration::from_millis(50));
-    };
+    let point = wait_for(format!("a point of {series}"), || {
+        let path = format!("/api/history.json?series={encoded}");
+        let answer = ask("GET", address, &path, &address.to_string(), "");
+        (answer.status == 200).then(|| answer.json()["series"][0]["points"].as_array()?.first().cloned())?
+    });
     assert_eq!((&point["min"], &point["max"]), (&3.0.into(), &9.0.into()), "{point}");
     let spectrum = get(address, "/api/monitor-spectrum.json?name=m");
     assert_eq!((&spectrum["counts"][1], &spectrum["edges"][1]), (&4.5.into(), &1.5.into()));

@@ -1,16 +1,16 @@
 //! What scripts get, and who gets nothing.
 #![allow(clippy::unwrap_used)]
 
-use crate::common::{BEARER, Browser, PATIENCE, access, ask, feed, get, hand_on, options, start};
+use crate::common::{BEARER, Browser, access, ask, feed, get, hand_on, options, start};
 use evforge_core::beam_monitor::{BeamMonitorKind, BeamMonitorPlan, TimeOfFlightBins};
 use evforge_core::event::{Event, EventBatch};
 use evforge_core::geometry::LogicalGeometry;
+use evforge_testkit::patience::{patience, wait_until};
 use evforge_view::frame::Picture;
 use evforge_view::{LiveView, ViewError, ViewOptions, http_api};
 use serde_json::json;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::time::{Duration, Instant};
 
 #[test]
 fn scripts_get_state_and_counts() {
@@ -180,7 +180,7 @@ fn only_the_page_itself_may_watch_and_change_and_no_page_of_another_port_or_sche
 /// Status and head of the answer to these bytes, whatever comes behind.
 fn head_of(address: SocketAddr, request: &str) -> (u16, String) {
     let mut stream = TcpStream::connect(address).unwrap();
-    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream.set_read_timeout(Some(patience())).unwrap();
     stream.write_all(request.as_bytes()).unwrap();
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
@@ -319,11 +319,7 @@ async fn the_browsers_of_one_address_leave_seats_for_others() {
     // A seat that is left is free again.
     first.socket.close(None).await.unwrap();
     drop((first, other));
-    let begin = Instant::now();
-    while view.clients().connected > 1 {
-        assert!(begin.elapsed() < PATIENCE, "the seats are never free");
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+    wait_until("the seats are free", || view.clients().connected == 1);
     let _again = Browser::open(view.address()).await;
 }
 

@@ -11,6 +11,7 @@ use evforge_core::output::Output;
 use evforge_core::run_state::{OutputState, RunState};
 use evforge_core::sequence::SequenceTracker;
 use evforge_testkit::http_document::{Documented, Path as Asked};
+use evforge_testkit::patience::wait_for;
 use evforge_testkit::skip;
 use evforge_view::{
     BeamState, BeamTold, MonitorSpectrum, MonitorSpectrumState, PulseState, ToldByRun, ValueState,
@@ -344,12 +345,11 @@ fn answers_have_exactly_the_documented_fields() {
         }
     }
     // What comes after a while.
-    let later = |address: SocketAddr, path: &str, is_there: &dyn Fn(&Value) -> bool| loop {
-        let answer = ask("GET", address, path, &address.to_string(), "").json();
-        if is_there(&answer) {
-            return answer;
-        }
-        std::thread::sleep(std::time::Duration::from_millis(50));
+    let later = |address: SocketAddr, path: &str, is_there: &dyn Fn(&Value) -> bool| {
+        wait_for(path, || {
+            let answer = ask("GET", address, path, &address.to_string(), "").json();
+            is_there(&answer).then_some(answer)
+        })
     };
     let history = "/api/history.json?series=evforge_view_events_total";
     let told = later(view.address(), history, &|told| told["series"][0]["points"] != json!([]));

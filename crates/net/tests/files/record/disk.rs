@@ -5,11 +5,11 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
-use std::time::{Duration, Instant};
 
 use evforge_core::packet::{ArrivalClock, PacketOrigin, PacketSlab};
 use evforge_net::capture::CaptureReader;
 use evforge_net::record::{RecordInlet, Recording, RecordingFile, RecordingFiles};
+use evforge_testkit::patience::wait_until;
 
 pub(crate) const HERE: [IpAddr; 1] = [IpAddr::V4(std::net::Ipv4Addr::LOCALHOST)];
 
@@ -150,15 +150,16 @@ pub(crate) fn check(recording: &Recording) {
     assert_eq!(counters.record_written_bytes, payload);
 }
 
-/// Puts one packet after the other, from `next` on, until something is so: the number of the next one.
+/// Puts packets, from `next` on, until something is so: the number of the next one.
 pub(crate) fn put_until(inlet: &mut RecordInlet, mut next: u64, what: &str, is_so: impl Fn() -> bool) -> u64 {
-    let end = Instant::now() + Duration::from_secs(20);
-    while !is_so() {
-        assert!(Instant::now() < end, "{what}");
-        put(inlet.slab_with_room(1000), next, 1000);
-        inlet.commit();
-        next += 1;
-        std::thread::sleep(Duration::from_millis(2));
-    }
+    wait_until(what, || {
+        let is_so = is_so();
+        for _ in 0..if is_so { 0 } else { 4 } {
+            put(inlet.slab_with_room(1000), next, 1000);
+            inlet.commit();
+            next += 1;
+        }
+        is_so
+    });
     next
 }

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::io;
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
 
 use evforge_core::packet::PacketSlab;
 use evforge_net::record::{RecordInlet, RecordQueue, Recorder, RecordingWriter, Rotation};
+use evforge_testkit::patience::wait_for;
 use proptest::prelude::*;
 
 use crate::record::disk::{HERE, TestDisk, check, numbers_in, put, put_until};
@@ -41,14 +41,7 @@ fn a_full_disk_is_waited_for_and_the_file_goes_on_where_it_was() {
     let (held, waited) = (recorder.inlets()[0], recorder.alarm().unwrap());
     assert!(held.dropped > 0 && waited.starts_with("file 0 cannot be written: "), "{waited}");
     let file = || Some(disk.files.lock().expect("no panic")[0].clone()).filter(|file| file.len() < 300_000);
-    let begun = Instant::now();
-    let first = loop {
-        assert!(begun.elapsed() < Duration::from_secs(20), "the file is not cut back");
-        match file() {
-            Some(file) => break numbers_in(file),
-            None => std::thread::yield_now(),
-        }
-    };
+    let first = numbers_in(wait_for("the file is cut back", file));
     assert!(first.len() > 10 && first == (0..first.len() as u64).collect::<Vec<_>>(), "{first:?}");
     disk.room.store(usize::MAX, Ordering::Relaxed);
     let total = put_until(&mut inlet, next, "the alarm does not say that it is over", || {

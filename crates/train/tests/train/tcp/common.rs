@@ -2,18 +2,16 @@
 
 use crate::assembly::common as assembly;
 use evforge_core::counter::{CounterSet, CounterSnapshot, Law};
+use evforge_testkit::patience::{patience, wait_for, wait_until};
 use evforge_train::assembly::{AssemblyCounters, AssemblySettings};
 use evforge_train::node::{NodeSettings, NodeTrain, ReceivedTrains, SinkError, TrainSink, run_streams};
 use evforge_train::tcp::{StreamCounters, TrainListener};
 use evforge_wire::train::StreamHeader;
+use std::io::ErrorKind::{TimedOut, WouldBlock};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
-
-/// Nothing here takes so long unless it hangs.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Of so many connections, with buffers enough for a slow machine.
 pub(crate) fn settings(connections: usize) -> NodeSettings {
@@ -22,10 +20,10 @@ pub(crate) fn settings(connections: usize) -> NodeSettings {
         open_trains: connections,
         open_trains_of_source: 1,
         buffers: connections + 16,
-        time_out: Duration::from_secs(20),
+        time_out: patience(),
         ..assembly::settings()
     };
-    NodeSettings { duration: Some(PATIENCE), ..NodeSettings::new(settings, Vec::new()) }
+    NodeSettings { duration: Some(patience()), ..NodeSettings::new(settings, Vec::new()) }
 }
 
 /// The header of a small train.
@@ -70,6 +68,25 @@ impl Running<'_> {
         TcpStream::connect(self.address).expect("it listens")
     }
 
+    /// A connection over which these bytes, at least one, are taken: once there is room, which is when the node has seen the end of one
+    /// before.
+    pub(crate) fn connect_when_there_is_room(&self, bytes: &[u8]) -> TcpStream {
+        wait_for("room for a connection", || {
+            let before = self.counters().bytes_received;
+            let mut stream = self.connect();
+            // It may be closed already.
+            let _ = stream.write_all(bytes);
+            stream.set_nonblocking(true).expect("a stream");
+            let is_taken = wait_for("bytes that are taken, or the end", || {
+                let is_closed = !matches!(stream.read(&mut [0]), Err(error) if error.kind() == WouldBlock);
+                let is_taken = self.counters().bytes_received > before;
+                (is_taken || is_closed).then_some(is_taken)
+            });
+            stream.set_nonblocking(false).expect("a stream");
+            is_taken.then_some(stream)
+        })
+    }
+
     /// What its assembly has counted.
     pub(crate) fn counters(&self) -> AssemblyCounters {
         *self.seen.lock().expect("nobody has panicked")
@@ -77,23 +94,18 @@ impl Running<'_> {
 
     /// Waits until its assembly has counted something.
     pub(crate) fn until(&self, what: &str, is_so: impl Fn(&AssemblyCounters) -> bool) {
-        let end = Instant::now() + PATIENCE;
-        while !is_so(&self.counters()) {
-            assert!(Instant::now() < end, "not within {PATIENCE:?}: {what}: {:?}", self.counters());
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        wait_until(what, || is_so(&self.counters()));
     }
 
     /// Sends these bytes over a connection of their own, and waits until the node closes it.
     pub(crate) fn is_closed_after(&self, bytes: &[u8]) {
         let mut stream = self.connect();
-        stream.set_read_timeout(Some(PATIENCE)).expect("a time-out");
+        stream.set_read_timeout(Some(patience())).expect("a time-out");
         // The node may have closed it before all is written.
         let _ = stream.write_all(bytes);
         let end = stream.read(&mut [0]);
         assert!(!matches!(end, Ok(1..)), "nothing is sent back");
         if let Err(error) = end {
-            use std::io::ErrorKind::{TimedOut, WouldBlock};
             assert!(!matches!(error.kind(), TimedOut | WouldBlock), "it is not closed");
         }
     }

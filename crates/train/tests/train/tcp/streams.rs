@@ -2,9 +2,13 @@
 
 use super::common::{Came, Keeps, header, received, settings, streamed, train};
 use crate::assembly::common::{IMAGES, train as with_images};
+use evforge_testkit::patience::wait_until;
 use evforge_train::assembly::{AssemblySettings, IncompletePolicy, TrainContent, TrainOutcome};
 use evforge_train::node::{NodeSettings, NodeTrain, SinkError, TrainSink};
+use evforge_wire::train::StreamHeader;
 use std::io::{Read, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 #[test]
@@ -43,12 +47,12 @@ fn trains_of_several_modules_come_byte_by_byte_as_they_were_sent() {
     assert_eq!((received.counters.trains_worked_on, received.threads[0].irregular.len()), (60, 0));
 }
 
-/// Takes its time for each train.
-struct Slow;
+/// Takes no train before it is let go.
+struct Held(Arc<AtomicBool>);
 
-impl TrainSink for Slow {
+impl TrainSink for Held {
     fn take(&mut self, _train: &mut NodeTrain) -> Result<(), SinkError> {
-        std::thread::sleep(Duration::from_millis(20));
+        wait_until("the worker may go on", || self.0.load(Ordering::Relaxed));
         Ok(())
     }
 }
@@ -58,18 +62,24 @@ fn where_the_worker_is_behind_senders_are_held_back_and_no_train_is_lost() {
     let settings = settings(2);
     let settings =
         NodeSettings { assembly: AssemblySettings { buffers: 2, ..settings.assembly }, ..settings };
-    let (received, assembly, streams) = received(&settings, &mut [Box::new(Slow)], |node| {
+    let is_let_go = Arc::new(AtomicBool::new(false));
+    let held = Held(Arc::clone(&is_let_go));
+    let (received, assembly, streams) = received(&settings, &mut [Box::new(held)], |node| {
         let mut connections = [node.connect(), node.connect()];
         for place in 0..10 {
             for (module, stream) in (0..).zip(&mut connections) {
                 stream.write_all(&streamed(module, place)).expect("it is taken");
             }
         }
+        // Both have read what stands before their second train.
+        let bytes = 2 * (streamed(0, 0).len() + StreamHeader::BYTES) as u64;
+        node.until("two trains and two headers", |assembly| assembly.bytes_received == bytes);
+        is_let_go.store(true, Ordering::Relaxed);
         node.until("all trains", |assembly| assembly.trains_good == 20);
     });
     assert_eq!((assembly.trains_good, assembly.trains_without_buffer), (20, 0));
     let waited = received.streams.expect("streams").waited;
-    assert!(streams.waits_for_buffer >= 5 && waited >= Duration::from_millis(100), "{streams:?} {waited:?}");
+    assert!(streams.waits_for_buffer >= 2 && waited > Duration::ZERO, "{streams:?} {waited:?}");
 }
 
 #[test]
@@ -77,13 +87,11 @@ fn what_is_missing_in_a_sequence_is_counted_also_over_several_connections() {
     let (_, assembly, streams) = received(&settings(1), &mut [], |node| {
         // Three trains before the first, one missing between two, two missing between two connections.
         for (places, good) in [(&[3, 4, 6][..], 3), (&[9, 10], 5)] {
-            let mut stream = node.connect();
-            for &place in places {
+            let mut stream = node.connect_when_there_is_room(&streamed(1, places[0]));
+            for &place in &places[1..] {
                 stream.write_all(&streamed(1, place)).expect("it is taken");
             }
             node.until("all trains", |assembly| assembly.trains_good == good);
-            drop(stream);
-            std::thread::sleep(Duration::from_millis(100));
         }
     });
     assert_eq!((streams.trains_before, streams.trains_skipped), (3, 3));
