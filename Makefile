@@ -143,6 +143,11 @@ soak-kafka: test-tools ## Brokers that fail for a minute; the program, and the f
 seeds: ## The program on a simulated host, with faults at random moments: SEEDS=10000 runs, from seed FIRST=1 on (half an hour)
 	EVFORGE_SEEDS=$(or $(SEEDS),10000) EVFORGE_FIRST_SEED=$(or $(FIRST),1) $(CARGO) test --locked -p evforge --test simulated a_minute -- --nocapture
 
+.PHONY: properties
+properties: ## Property tests with CASES=5000 random cases instead of 64 each, of a new seed (SEED=7): an hour
+	@seed=$(or $(SEED),$$(date +%s)); echo "SEED=$$seed"; \
+	  PROPTEST_CASES=$(or $(CASES),5000) PROPTEST_RNG_SEED=$$seed $(CARGO) test --locked --no-fail-fast --workspace --exclude evforge --lib --tests
+
 .PHONY: models
 models: ## Queues, rings and flags between threads in every order that a processor may give them, with loom (some minutes)
 	CARGO="$(CARGO)" scripts/models.sh

@@ -137,7 +137,7 @@ mod tests {
     use std::fs;
     use std::io::Write;
 
-    const SHORT: Duration = Duration::from_millis(100);
+    const SHORT: Duration = Duration::from_millis(20);
 
     fn pipe(folder: &Path) -> std::path::PathBuf {
         let path = folder.join("pipe");

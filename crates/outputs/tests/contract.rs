@@ -7,6 +7,7 @@ use evforge_core::counter::CounterSnapshot;
 use evforge_core::run_state::{OutputState, RunState};
 use evforge_outputs::{OutputOutcome, OutputSet, QueueSettings, WhenFull};
 use evforge_testkit::patience::wait_until;
+use evforge_testkit::properties::cases;
 use proptest::prelude::*;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -239,7 +240,7 @@ fn pulses_without_events_travel_and_are_counted_where_they_are_lost() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig::with_cases(cases(24)))]
 
     /// Whatever an output answers and however its queue is bounded: every event offered is somewhere at every moment, and
     /// what was committed came in order and once.

@@ -17,6 +17,7 @@ pub mod outside;
 pub mod own_data;
 pub mod patience;
 pub mod pcapng;
+pub mod properties;
 #[allow(unsafe_code)] // sockets and namespaces of the system
 pub mod veth;
 

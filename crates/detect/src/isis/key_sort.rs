@@ -99,10 +99,11 @@ fn order_ids(keys: &mut [EventKey]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use evforge_testkit::properties::cases;
     use proptest::prelude::*;
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(32))]
+        #![proptest_config(ProptestConfig::with_cases(cases(16)))]
         #[test]
         fn keys_are_in_order_whatever_they_are(
             seeds in prop::collection::vec((any::<u32>(), any::<u32>()), 1..40), times in 0..31_u32, ids in 0..32_u32,

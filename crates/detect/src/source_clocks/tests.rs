@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::hit::Hit;
+use evforge_testkit::properties::cases;
 use proptest::prelude::*;
 
 const RULES: ClockRules =
@@ -27,7 +28,7 @@ fn plain(line: &SourceClocks<Hit>, is_expected: &[bool], before: DataTime) -> Da
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(ProptestConfig::with_cases(cases(64)))]
 
     #[test]
     fn the_watermark_is_that_of_all_clocks_whichever_has_changed(
@@ -312,7 +313,7 @@ fn accepted(packets: &[Sent], delays: &[u64]) -> (Vec<DataTime>, ClockCounts) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(60))]
+    #![proptest_config(ProptestConfig::with_cases(cases(24)))]
 
     #[test]
     fn silent_sources_and_wild_stamps_cost_no_hit_however_packets_interleave(

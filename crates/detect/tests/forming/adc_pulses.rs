@@ -8,6 +8,7 @@ use evforge_core::pulse::PulseChannel;
 use evforge_core::quantity::Frequency;
 use evforge_detect::adc_readout::{AdcReadout, AdcReadoutSettings};
 use evforge_detect::settings::SortingSettings;
+use evforge_testkit::properties::cases;
 use evforge_wire::adc_readout::{AdcEncoder, Header, RawTime};
 use proptest::prelude::*;
 
@@ -310,7 +311,7 @@ fn memory_stays_within_its_bound_with_hostile_pulses() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig::with_cases(cases(32)))]
 
     /// Runs out of order by less than the window, cut into packets, handed over and taken out in any portions.
     #[test]

@@ -7,6 +7,7 @@ use evforge_detect::partition::{OneByOne, PartitionRule, Region, RegionExecutor}
 use evforge_detect::plane_matching::{MatchBy, MatchRule, MatchedClusters};
 use evforge_detect::source_clock::AcceptedHits;
 use evforge_detect::strip_former::{FormerCounts, StripFormer, StripRules};
+use evforge_testkit::properties::cases;
 use proptest::prelude::*;
 use std::sync::Arc;
 
@@ -123,7 +124,7 @@ fn tracks() -> impl Strategy<Value = Hits> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(60))]
+    #![proptest_config(ProptestConfig::with_cases(cases(24)))]
 
     #[test]
     fn pile_up_gives_the_same_clusters_in_any_regions(

@@ -4,6 +4,7 @@
 use crate::shared::{Counted, packets, read, write};
 use evforge_dump::packets::{CaenFormat, PacketFormats, SrsFormat, open};
 use evforge_dump::rows::{CaenReadout, MesytecHit, SrsHit};
+use evforge_testkit::properties::cases;
 use evforge_wire::caen::{ElementType, JadaqPacket, JadaqVersion, RecordPacket};
 use evforge_wire::mesytec::{Datagram, TriggerClock, VmmrReadout};
 use evforge_wire::srs_vmm::{Vmm2Content, Vmm2Packet, Vmm3Packet, Vmm3Variant, Word};
@@ -157,7 +158,7 @@ fn through_file<T>(look: impl FnOnce(&Path) -> T) -> T {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(ProptestConfig::with_cases(cases(8)))]
 
     #[test]
     fn srs_hits_come_back_as_rows_and_as_packets(rows in proptest::collection::vec(srs_hit(), 0..3000)) {

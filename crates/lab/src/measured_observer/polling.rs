@@ -117,14 +117,17 @@ impl Drop for Polling {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use evforge_testkit::patience::wait_until;
 
     #[test]
     fn the_tables_are_there_and_what_fails_is_told() {
-        let polling = Polling::of_tables().expect("a thread");
-        std::thread::sleep(Duration::from_millis(50));
-        assert!(polling.finish().expect("tables") > 0);
+        wait_until("a look", || {
+            let polling = Polling::of_tables().expect("a thread");
+            std::thread::sleep(Duration::from_millis(5));
+            polling.finish().expect("tables") > 0
+        });
         let failing = Polling::begin("trying", Duration::ZERO, || Err("no luck".into())).expect("a thread");
-        std::thread::sleep(Duration::from_millis(50));
+        wait_until("its end", || failing.thread.as_ref().is_some_and(JoinHandle::is_finished));
         let error = failing.finish().expect_err("it fails").to_string();
         assert!(error.contains("no luck"), "{error}");
     }

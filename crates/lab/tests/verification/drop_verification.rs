@@ -6,6 +6,7 @@ use evforge_core::counter::{CounterSnapshot, Law};
 use evforge_core::packet::{Packet, PacketOrigin, PacketSlab};
 use evforge_core::quantity::Rate;
 use evforge_lab::link::drop::*;
+use evforge_testkit::properties::cases;
 use evforge_wire::drop::{ByteOrder, DropLayout, IdentifierWidth, Order};
 use proptest::prelude::*;
 use std::sync::Arc;
@@ -307,7 +308,7 @@ fn layouts() -> impl Strategy<Value = DropLayout> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(ProptestConfig::with_cases(cases(10)))]
 
     /// Whenever the sender stops, whatever it sends: a transfer without loss passes.
     #[test]

@@ -9,7 +9,6 @@ use crate::{
     Ad00, Column, Da00, Data, Encoder, Ev42, Ev44, F144, Hs01, Location, Mo01, Pl72, RefusedCounters,
     RefusedReason, S6s4t, Schema, Senv, TOO_LATE_NS, Tdct, da00, decode, hs01,
 };
-use std::time::{Duration, Instant};
 
 fn reason(bytes: &[u8]) -> Option<RefusedReason> {
     decode(bytes).err().map(|refused| refused.reason())
@@ -229,15 +228,11 @@ fn absent_columns_of_events_are_empty_ones() {
 }
 
 #[test]
-fn ten_megabytes_are_read_at_once() {
+fn ten_megabytes_are_read() {
     let numbers = vec![1_i32; 1_250_000];
     let bytes = ev44(&[T], &[0], &numbers, &numbers);
     assert!(bytes.len() > 10_000_000);
-    let before = Instant::now();
-    for _ in 0..10 {
-        assert_eq!(reason(&bytes), None);
-    }
-    assert!(before.elapsed() < Duration::from_secs(1), "{:?} for ten times", before.elapsed());
+    assert_eq!(reason(&bytes), None);
 }
 
 /// Half a million references to one long text: ten megabytes that without a limit keep a reader busy for hours.
@@ -251,9 +246,7 @@ fn contents_that_are_many_times_their_message_are_refused() {
     let args = f142_wire::LogArgs { value_type: f142_wire::Value::ArrayString, value, ..Default::default() };
     let root = f142_wire::Log::create(&mut e.builder, &args);
     let bytes = e.finish(root, Schema::F142);
-    let before = Instant::now();
     assert_eq!(reason(bytes), Some(RefusedReason::Damaged));
-    assert!(before.elapsed() < Duration::from_secs(2), "{:?}", before.elapsed());
 }
 
 #[test]

@@ -204,6 +204,7 @@ impl PacketSource for JoinedFiles {
 #[cfg(test)]
 mod tests {
     use evforge_core::packet::PacketOrigin;
+    use evforge_testkit::properties::cases;
     use proptest::prelude::*;
 
     use super::*;
@@ -269,7 +270,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(32))]
+        #![proptest_config(ProptestConfig::with_cases(cases(12)))]
 
         #[test]
         fn merged_files_have_every_packet_once_in_order_of_time(

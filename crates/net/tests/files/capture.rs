@@ -7,6 +7,7 @@ use std::net::SocketAddr;
 use crate::shared::{Owned, read};
 use evforge_core::packet::{ArrivalClock, LARGEST_PAYLOAD, Packet, PacketOrigin};
 use evforge_net::capture::{CaptureReader, CaptureWriter, PcapngWriter, PktsWriter};
+use evforge_testkit::properties::cases;
 use proptest::prelude::*;
 
 fn any_packet() -> impl Strategy<Value = Owned> {
@@ -30,7 +31,7 @@ fn any_packet() -> impl Strategy<Value = Owned> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(32))]
+    #![proptest_config(ProptestConfig::with_cases(cases(12)))]
 
     #[test]
     fn pcapng_gives_back_what_was_written(packets in proptest::collection::vec(any_packet(), 1..20)) {

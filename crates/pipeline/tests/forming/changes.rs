@@ -17,6 +17,7 @@ use evforge_pipeline::monitor_tap::MonitorTap;
 use evforge_pipeline::report::RunReport;
 use evforge_pipeline::run_control::RunControl;
 use evforge_testkit::patience::patience;
+use evforge_testkit::properties::cases;
 use proptest::prelude::*;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -256,7 +257,7 @@ fn a_run_that_is_changed_gives_what_a_run_gives_that_knew_it_before() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(ProptestConfig::with_cases(cases(10)))]
 
     /// Changes of a configuration: the same events for any slabs, batches and threads.
     #[test]

@@ -14,6 +14,7 @@ use evforge_outputs::packet_tap::PacketTap;
 use evforge_pipeline::capture_run::CaptureRun;
 use evforge_pipeline::monitor_tap::MonitorTap;
 use evforge_pipeline::run_control::RunControl;
+use evforge_testkit::properties::cases;
 use evforge_testkit::{shared_folder, skip};
 use proptest::prelude::*;
 use std::path::Path;
@@ -156,7 +157,7 @@ fn check_with(
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(40))]
+    #![proptest_config(ProptestConfig::with_cases(cases(16)))]
 
     #[test]
     fn events_do_not_depend_on_slabs_batches_or_interleaving(

@@ -8,6 +8,7 @@ use evforge_core::event_log::EventLog;
 use evforge_core::packet::PacketSlab;
 use evforge_lab::simulation::simulation;
 use evforge_sim::packet::SimulatedPacket;
+use evforge_testkit::properties::cases;
 use proptest::prelude::*;
 use std::path::Path;
 use std::sync::LazyLock;
@@ -121,7 +122,7 @@ fn every_trigger_of_a_weak_beam_is_an_event() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(12))]
+    #![proptest_config(ProptestConfig::with_cases(cases(8)))]
 
     #[test]
     fn packets_that_come_out_of_step_make_the_same_events(

@@ -7,6 +7,7 @@ use evforge_core::ledger::DetectorLedger;
 use evforge_core::packet::{PacketOrigin, PacketSlab};
 use evforge_plugin::{PluginDetector, PluginLibrary};
 use evforge_testkit::outside::{c_example, rust_example};
+use evforge_testkit::properties::cases;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use std::cell::Cell;
@@ -75,7 +76,7 @@ fn both_languages_agree_on_any_packets() {
     assert_eq!((in_c.name(), in_rust.name()), ("pixel stream", "pixel stream"));
     assert_eq!(in_c.counters(), in_rust.counters());
     let formed = Cell::new(0);
-    let config = Config { cases: 300, failure_persistence: None, ..Config::default() };
+    let config = Config { cases: cases(64), failure_persistence: None, ..Config::default() };
     let strategy = (packets(), 1..30_usize, 1..50_usize);
     TestRunner::new(config)
         .run(&strategy, |(packets, per_slab, per_batch)| {
@@ -91,7 +92,7 @@ fn both_languages_agree_on_any_packets() {
             Ok(())
         })
         .unwrap();
-    assert!(formed.get() > 10_000, "{} events: the packets are too bad", formed.get());
+    assert!(formed.get() > 30 * cases(64) as usize, "{} events: the packets are too bad", formed.get());
 }
 
 #[test]

@@ -9,6 +9,7 @@ use evforge_core::event::EventBatch;
 use evforge_core::frame::ProtonCharge;
 use evforge_stream::nexus::{EventFollower, FileState, FollowCounters, place_pixels};
 use evforge_testkit::patience::patience;
+use evforge_testkit::properties::cases;
 use hdf5_metno::file::LibraryVersion;
 use hdf5_metno::types::VarLenUnicode;
 use hdf5_metno::{File, Group, H5Type};
@@ -263,7 +264,7 @@ fn banks_are_panels_and_monitors_have_pictures() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(60))]
+    #![proptest_config(ProptestConfig::with_cases(cases(20)))]
 
     /// Whatever the numbers are: no event twice, each in the balance, and no panic.
     #[test]

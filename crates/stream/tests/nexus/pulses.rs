@@ -8,6 +8,7 @@ use evforge_core::event::{Event, EventBatch};
 use evforge_core::event_log::EventLog;
 use evforge_core::ledger::DetectorLedger;
 use evforge_stream::nexus::{NexusOptions, PulseOrigin, recover};
+use evforge_testkit::properties::cases;
 use hdf5_metno::File;
 use proptest::prelude::*;
 
@@ -86,7 +87,7 @@ fn pulses() -> impl Strategy<Value = Vec<Pulse>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(40))]
+    #![proptest_config(ProptestConfig::with_cases(cases(16)))]
 
     #[test]
     fn pulses_and_events_come_back_from_a_file_that_ended_and_from_one_whose_writer_was_killed(

@@ -6,6 +6,7 @@ use std::path::Path;
 use crate::common::{Run, batch, flat_options};
 use evforge_core::ledger::DetectorLedger;
 use evforge_stream::nexus::{NexusError, needs_recovery, recover};
+use evforge_testkit::properties::cases;
 use hdf5_metno::File;
 use proptest::prelude::*;
 
@@ -134,7 +135,7 @@ fn a_file_that_was_cut_is_said_to_be_cut() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig::with_cases(cases(20)))]
     #[test]
     fn a_corrupt_superblock_is_an_error_and_never_a_panic(at in 0_usize..48, flip in 1..=255_u8) {
         let folder = tempfile::tempdir().unwrap();

@@ -22,6 +22,7 @@ use evforge_core::time::ManualClock;
 use evforge_stream::nexus::{
     Compression, DiskSpace, DiskSync, FileSystemSpace, NexusCounters, NexusOptions, NexusOutput, Shortage,
 };
+use evforge_testkit::properties::cases;
 use proptest::prelude::*;
 
 /// Reserves as the real one does, and remembers up to where.
@@ -85,7 +86,7 @@ fn ledger() -> DetectorLedger {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(ProptestConfig::with_cases(cases(16)))]
 
     #[test]
     fn the_file_never_grows_beyond_what_was_reserved(

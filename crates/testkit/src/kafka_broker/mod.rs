@@ -22,8 +22,7 @@ pub use protocol::Topic;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// How long a broker may take to answer. It takes one to four seconds.
-const READY: Duration = Duration::from_secs(90);
+use crate::patience::{patience, wait_until};
 
 /// True if brokers can be started here; else `test` is reported as skipped.
 pub fn is_possible(test: &str) -> bool {
@@ -180,12 +179,10 @@ impl Cluster {
     /// If the brokers refuse.
     pub fn create_topic(&self, topic: &Topic) {
         protocol::create_topic(self.nodes[0].ports.broker, topic);
-        let deadline = Instant::now() + READY;
         for node in self.nodes.iter().filter(|node| node.process.is_some()) {
-            while protocol::leaders(node.ports.broker, &topic.name).len() != topic.partitions as usize {
-                assert!(Instant::now() < deadline, "topic {} has no leader", topic.name);
-                std::thread::sleep(Duration::from_millis(20));
-            }
+            wait_until(format!("a leader of topic {}", topic.name), || {
+                protocol::leaders(node.ports.broker, &topic.name).len() == topic.partitions as usize
+            });
         }
     }
 
@@ -237,7 +234,7 @@ impl Cluster {
 
     /// Waits until each of those that run knows all that run.
     fn wait(&mut self) -> Result<(), String> {
-        let deadline = Instant::now() + READY;
+        let deadline = Instant::now() + patience();
         let running = self.nodes.iter().filter(|node| node.process.is_some()).count();
         for node in &mut self.nodes {
             let Some(process) = &mut node.process else { continue };

@@ -2,7 +2,8 @@
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::time::Duration;
+
+use crate::patience::patience;
 
 const METADATA: i16 = 3;
 const CREATE_TOPICS: i16 = 19;
@@ -30,9 +31,9 @@ impl Topic {
 /// Sends a request; what was answered behind its number.
 fn ask(port: u16, kind: i16, version: i16, body: &[u8]) -> std::io::Result<Vec<u8>> {
     let address = SocketAddr::from(([127, 0, 0, 1], port));
-    let mut stream = TcpStream::connect_timeout(&address, Duration::from_secs(5))?;
+    let mut stream = TcpStream::connect_timeout(&address, patience())?;
     // A topic may take that long (`create_topic`).
-    stream.set_read_timeout(Some(Duration::from_secs(30)))?;
+    stream.set_read_timeout(Some(patience()))?;
     let mut request = Vec::new();
     request.extend(kind.to_be_bytes());
     request.extend(version.to_be_bytes());

@@ -1,6 +1,7 @@
 //! Brokers for tests: they answer, they can be killed, restarted and made to stand still, and none stays behind.
 
 use evforge_testkit::kafka_broker::{Broker, BrokerOptions, Cluster, Topic, is_possible};
+use evforge_testkit::patience::wait_until;
 use std::io::BufRead;
 use std::net::TcpStream;
 use std::process::Command;
@@ -52,11 +53,10 @@ fn three_brokers_are_a_cluster_that_outlives_one() {
     let leader = cluster.leaders(1, "events")[0];
     cluster.kill(leader);
     let other = 1 + leader % 3;
-    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
-    while cluster.leaders(other, "events") == [leader] || cluster.leaders(other, "events").is_empty() {
-        assert!(std::time::Instant::now() < deadline, "no other broker takes over");
-        std::thread::sleep(std::time::Duration::from_millis(100));
-    }
+    wait_until("another broker takes over", || {
+        let leaders = cluster.leaders(other, "events");
+        leaders != [leader] && !leaders.is_empty()
+    });
     cluster.restart(leader);
 }
 
@@ -87,10 +87,6 @@ fn a_killed_test_program_leaves_no_broker_behind() {
     assert_eq!(processes_of(&folder), 1);
     child.kill().unwrap();
     child.wait().unwrap();
-    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(10);
-    while processes_of(&folder) > 0 {
-        assert!(std::time::Instant::now() < deadline, "the broker lives on");
-        std::thread::sleep(std::time::Duration::from_millis(20));
-    }
+    wait_until("the broker's end", || processes_of(&folder) == 0);
     std::fs::remove_dir_all(folder).unwrap();
 }

@@ -68,6 +68,7 @@ impl Store {
 mod tests {
     use super::super::store::tests::about;
     use super::*;
+    use evforge_testkit::properties::cases;
     use proptest::prelude::*;
 
     /// A series with a value in each second that is told, and a spike.
@@ -90,7 +91,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(64))]
+        #![proptest_config(ProptestConfig::with_cases(cases(24)))]
 
         #[test]
         fn a_spike_of_one_second_is_visible_at_every_zoom(

@@ -1,5 +1,6 @@
 //! Trains are the same behind their packets; what is cut, longer or arbitrary is told as that, and takes no memory.
 
+use evforge_testkit::properties::cases;
 use evforge_wire::train::*;
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -190,7 +191,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(12))]
+    #![proptest_config(ProptestConfig::with_cases(cases(8)))]
 
     /// Whole trains of every detector, cut into packets of any size that come in any order.
     #[test]

@@ -3,6 +3,7 @@
 use super::*;
 use evforge_core::frame::FrameState::{self, Complete, Incomplete, Late, Unknown};
 use evforge_detect::isis::settings::{Announced, Expected, VetoSettings};
+use evforge_testkit::properties::cases;
 use proptest::prelude::*;
 
 /// Frames by number, state and number of events.
@@ -248,7 +249,7 @@ fn the_end_of_a_run_closes_what_is_open() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig::with_cases(cases(32)))]
     #[test]
     fn frames_depend_on_what_each_board_sends_and_on_nothing_else(
         sent in prop::collection::vec((1..4_u8, 0..4_u32, prop::collection::vec((0..50_u32, 0..9_u32), 0..70), any::<bool>()), 1..40),

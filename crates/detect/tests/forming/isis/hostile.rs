@@ -1,6 +1,7 @@
 //! What no board should send.
 
 use super::*;
+use evforge_testkit::properties::cases;
 use proptest::prelude::*;
 
 #[test]
@@ -109,7 +110,7 @@ fn memory_stays_within_its_bound_and_is_stated() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(128))]
+    #![proptest_config(ProptestConfig::with_cases(cases(48)))]
     #[test]
     fn any_bytes_behind_a_marker_are_accounted_for(
         datagrams in prop::collection::vec((1..4_u8, prop::collection::vec(any::<u32>(), 14..60), 0..3_u8, any::<u8>()), 1..30),

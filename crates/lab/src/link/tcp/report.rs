@@ -111,8 +111,10 @@ mod tests {
         let sending = sending(receiver.address());
         std::thread::scope(|scope| {
             let sender = scope.spawn(|| send(&sending, &stop).unwrap());
-            let settings =
-                TcpReceiving { duration: Some(Duration::from_secs(20)), ..TcpReceiving::default() };
+            let settings = TcpReceiving {
+                duration: Some(evforge_testkit::patience::patience()),
+                ..TcpReceiving::default()
+            };
             let received = receiver.receive(&settings, &stop, &mut |_| {}).unwrap();
             (sender.join().unwrap(), received)
         })

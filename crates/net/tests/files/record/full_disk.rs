@@ -7,6 +7,7 @@ use std::sync::atomic::Ordering;
 use evforge_core::packet::PacketSlab;
 use evforge_net::record::{RecordInlet, RecordQueue, Recorder, RecordingWriter, Rotation};
 use evforge_testkit::patience::wait_for;
+use evforge_testkit::properties::cases;
 use proptest::prelude::*;
 
 use crate::record::disk::{HERE, TestDisk, check, numbers_in, put, put_until};
@@ -156,7 +157,7 @@ fn a_file_that_somebody_removes_to_make_space_is_missed_and_the_recording_goes_o
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig::with_cases(cases(16)))]
 
     /// However often the disk is full, and whichever file is written then.
     #[test]

@@ -11,6 +11,7 @@ use std::time::Duration;
 use disk::{HERE, TestDisk, check, numbers_in, put, put_until};
 use evforge_core::packet::PacketSlab;
 use evforge_net::record::{DiskFiles, FileNames, RecordQueue, Recorder, RecordingWriter, Rotation};
+use evforge_testkit::properties::cases;
 use proptest::prelude::*;
 
 #[test]
@@ -189,7 +190,7 @@ fn what_a_killed_process_leaves_is_readable() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(32))]
+    #![proptest_config(ProptestConfig::with_cases(cases(12)))]
 
     #[test]
     fn rotated_files_have_every_packet_once_and_keep_their_limits(

@@ -1,6 +1,7 @@
 //! A Gd-GEM of two panels of 128 x 128 strips: SRS with VMM3a chips, and the hybrids of NMX.
 
 use super::{PULSE, config, events};
+use evforge_testkit::properties::cases;
 use evforge_wire::ess::{EssEncoder, EssTime, Vmm3aFields, detector_type};
 use evforge_wire::srs_vmm::{TimeMarker, Vmm3Encoder, Vmm3Variant, VmmReadout};
 use proptest::prelude::*;
@@ -142,7 +143,7 @@ fn neutron() -> impl Strategy<Value = Neutron> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig::with_cases(cases(24)))]
 
     #[test]
     fn a_gdgem_has_the_same_pixels_in_both(

@@ -1,6 +1,7 @@
 //! A Multi-Grid of 12 x 51 x 16 pixels: two buses of VMMR modules, and a short vessel of TREX or LET.
 
 use super::{PULSE, config, events};
+use evforge_testkit::properties::cases;
 use evforge_wire::ess::{EssEncoder, EssTime, Vmm3aFields, detector_type};
 use evforge_wire::mesytec::{DatagramEncoder, TriggerEnd, VmmrReadout, trigger_words};
 use proptest::prelude::*;
@@ -124,7 +125,7 @@ fn neutron() -> impl Strategy<Value = Neutron> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig::with_cases(cases(24)))]
 
     #[test]
     fn a_multigrid_has_the_same_pixels_in_both(

@@ -6,6 +6,7 @@ mod own_data;
 
 use crate::common::form_packets;
 use evforge_config::Config;
+use evforge_testkit::properties::cases;
 use evforge_wire::ess::{EssEncoder, EssTime, TICKS_PER_SECOND, Vmm3aFields, detector_type};
 use model::{Instrument, Readout, Rules};
 use proptest::prelude::*;
@@ -115,7 +116,7 @@ fn readout() -> impl Strategy<Value = (u64, Readout)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(150))]
+    #![proptest_config(ProptestConfig::with_cases(cases(48)))]
 
     #[test]
     fn section_3_events_are_those_of_the_plain_model(

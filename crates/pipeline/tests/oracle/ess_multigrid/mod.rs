@@ -6,6 +6,7 @@ mod own_data;
 
 use crate::common::form_packets;
 use evforge_config::Config;
+use evforge_testkit::properties::cases;
 use evforge_wire::ess::{EssEncoder, EssTime, TICKS_PER_SECOND, Vmm3aFields, detector_type};
 use model::{Readout, Rules, Vessel};
 use proptest::prelude::*;
@@ -48,7 +49,7 @@ fn readout() -> impl Strategy<Value = (u64, Readout)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
+    #![proptest_config(ProptestConfig::with_cases(cases(48)))]
 
     #[test]
     fn section_3_events_are_those_of_the_plain_model(

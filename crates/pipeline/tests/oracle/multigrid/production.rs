@@ -9,6 +9,7 @@ use evforge_core::detector::{form, form_rest};
 use evforge_core::event::{Event, EventBatch};
 use evforge_core::ledger::DetectorLedger;
 use evforge_core::packet::{PacketOrigin, PacketSlab};
+use evforge_testkit::properties::cases;
 use evforge_wire::mesytec::{DatagramEncoder, TriggerEnd, VmmrReadout, trigger_words};
 use proptest::prelude::*;
 use std::path::Path;
@@ -148,7 +149,7 @@ fn a_changed_setting_is_noticed() {
 type Made = (u64, bool, Vec<(u8, u16, u16)>);
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(60))]
+    #![proptest_config(ProptestConfig::with_cases(cases(24)))]
 
     /// The model and the pipeline agree on any triggers, also with damage among them.
     #[test]

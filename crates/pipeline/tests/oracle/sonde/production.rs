@@ -8,6 +8,7 @@ use evforge_core::detector;
 use evforge_core::event::EventBatch;
 use evforge_core::ledger::DetectorLedger;
 use evforge_core::packet::{PacketOrigin, PacketSlab};
+use evforge_testkit::properties::cases;
 use evforge_testkit::shared_file;
 use evforge_wire::sonde::{AmplitudeSample, Header, SondeEncoder, TriggerTime};
 use proptest::collection::vec;
@@ -195,7 +196,7 @@ fn packet() -> impl Strategy<Value = Vec<u8>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
+    #![proptest_config(ProptestConfig::with_cases(cases(48)))]
 
     /// All three types, damaged packets among them, whatever the slabs and batches are.
     #[test]

@@ -1,6 +1,7 @@
 //! All faults together, from several sources: the laws hold after every datagram, and good trains come out as they were.
 
 use super::common::{IMAGES, Watched, datagrams, settings, train, with_trailer};
+use evforge_testkit::properties::cases;
 use evforge_train::assembly::{
     AssemblySettings, IncompletePolicy, PacketFate, TrainContent, TrainOutcome, TrainSource,
 };
@@ -91,7 +92,7 @@ fn policy() -> impl Strategy<Value = IncompletePolicy> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig::with_cases(cases(64)))]
 
     #[test]
     fn the_laws_hold_after_every_datagram(

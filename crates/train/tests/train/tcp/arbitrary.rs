@@ -1,6 +1,7 @@
 //! Streams that were changed by chance: the laws hold, nothing panics, and a good connection next to them loses nothing.
 
 use super::common::{received, settings, streamed};
+use evforge_testkit::properties::cases;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use std::io::Write;
@@ -52,7 +53,7 @@ fn changed(mut stream: Vec<u8>, changes: &[(bool, Change)]) -> Vec<u8> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(ProptestConfig::with_cases(cases(8)))]
 
     #[test]
     fn any_stream_is_accounted_for(changes in vec((any::<bool>(), change()), 0..4), noise in vec(any::<u8>(), 0..200)) {
