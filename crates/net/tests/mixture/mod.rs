@@ -18,7 +18,7 @@ pub(crate) const PORT: u16 = 6006;
 /// One that is another program's.
 pub(crate) const OTHER_PORT: u16 = 6007;
 /// Times the mixture is sent.
-pub(crate) const ROUNDS: u32 = 30;
+pub(crate) const ROUNDS: u32 = 10;
 /// Datagrams of equal length in one piece of the sender's, cut before the wire.
 pub(crate) const RUN: usize = 20;
 /// Senders' ports: so many that the wire spreads their packets over all its queues.

@@ -65,17 +65,21 @@ fn readouts(pulses: &[SimulatedPulse]) -> Vec<(u32, u8, u8)> {
 fn every_resolvable_neutron_has_one_readout_at_its_pixel_or_beside() {
     let mut simulation = simulation(1, 50_000);
     let pulses: Vec<_> = (0..5).map(|_| simulation.next_pulse()).collect();
-    let (settings, found) = (settings(), readouts(&pulses));
+    let (settings, mut found) = (settings(), readouts(&pulses));
+    found.sort_unstable();
     let (mut resolvable, mut beside) = (0, 0);
     for neutron in pulses.iter().flat_map(|pulse| &pulse.truth).filter(|neutron| neutron.resolvable) {
         resolvable += 1;
         let at = settings.geometry.coordinates(neutron.pixel_id).unwrap();
         let system = if at.x < 8 { 3 } else { 5 };
-        let places = found.iter().filter_map(|(time, of, address)| {
-            let time_differs = (neutron.time_ns as u32).abs_diff(*time);
-            (time_differs < 100 && *of == system).then_some(
-                evforge_detect::sonde::digital_geometry::place_in_module(address >> 6, address & 0x3F)?,
-            )
+        let time_ns = neutron.time_ns as u32;
+        let from = found.partition_point(|(time, ..)| *time + 100 <= time_ns);
+        let near = found[from..].iter().take_while(|(time, ..)| *time < time_ns + 100);
+        let places = near.filter_map(|(_, of, address)| {
+            (*of == system).then_some(evforge_detect::sonde::digital_geometry::place_in_module(
+                address >> 6,
+                address & 0x3F,
+            )?)
         });
         let is_beside = |(x, y): &(u32, u32)| x.abs_diff(at.x % 8) <= 1 && y.abs_diff(at.y) <= 1;
         let near: Vec<_> = places.filter(is_beside).collect();

@@ -13,6 +13,7 @@ use evforge_core::event::{Event, EventBatch};
 use evforge_core::frame::{Frame, FrameState, ProtonCharge};
 use evforge_core::ledger::DetectorLedger;
 use evforge_stream::nexus::{Compression, ExistingFile, NexusError, needs_recovery, recover};
+use evforge_testkit::properties::cases;
 use hdf5_metno::{File, OpenMode};
 
 const EVENTS: &str = "/entry/instrument/detector/detector_events";
@@ -184,8 +185,8 @@ fn check_frames(file: &File, zero: &[u64]) {
 fn a_killed_writer_costs_nothing_that_was_committed() {
     let _alone = crate::common::alone();
     let folder = tempfile::tempdir().unwrap();
-    // Moments spread over the first second, so that some lie within a commit.
-    for round in 0..18_u64 {
+    // Moments spread over the time, so that some lie within a commit.
+    for round in 0..u64::from(cases(9)) {
         let path = folder.path().join(format!("run-{round}.nxs"));
         let mut child = start_writer(&path, round, 0);
         let mut output = BufReader::new(child.stdout.take().unwrap());

@@ -1,6 +1,7 @@
 //! Damaged HDF5 files, read by a child process: this program again.
 
 use evforge_fuzz_harness::hdf5_files::{Outcome, Reader, Watched, campaign, serve_child};
+use evforge_testkit::properties::cases;
 use std::process::Command;
 use std::time::Duration;
 
@@ -25,7 +26,8 @@ fn serves_as_the_child() {
 fn damaged_files_are_read_or_refused_and_never_break_what_is_ours() {
     let kept = tempfile::tempdir().expect("a folder");
     let prefix = format!("{}/", kept.path().display());
-    let sums = campaign(&mut Watched::new(child), (1, 60, Duration::from_secs(3600)), &prefix);
+    let sums =
+        campaign(&mut Watched::new(child), (1, u64::from(cases(20)), Duration::from_secs(3600)), &prefix);
     let sums = sums.expect("sound files are read");
     assert_eq!(sums.findings, Vec::<std::path::PathBuf>::new(), "{sums:?}");
     assert!(sums.outcomes.contains_key("refused") && sums.files() > 10, "{sums:?}");

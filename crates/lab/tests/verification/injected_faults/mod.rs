@@ -5,6 +5,7 @@ mod expected;
 mod streams;
 
 use evforge_sim::faults::settings::{Fault, Kind};
+use evforge_testkit::properties::cases;
 use expected::{check_damage, check_ledger, check_same_events, check_untouched};
 use std::sync::LazyLock;
 use streams::{READOUTS, Readout, Stream, differences, formed};
@@ -106,7 +107,7 @@ fn damaged_packets_are_counted_by_reason_and_take_only_their_own_events_along() 
 #[test]
 fn damaged_data_harm_no_other_events() {
     for stream in SHIPPED.iter().chain(&*STREAMS) {
-        for seed in 0..5 {
+        for seed in 0..cases(2).into() {
             let faulty = stream.with_faults(&["corrupt:probability=0.01,part=data"], seed);
             check_ledger(stream, &faulty, false, "corrupt data");
             check_damage(stream, &faulty, "corrupt data");
@@ -141,7 +142,7 @@ fn losses_at_the_ends_are_known_to_the_sender_alone() {
 #[test]
 fn faults_of_all_kinds_together_are_told_apart() {
     for stream in &*STREAMS {
-        for seed in 0..3 {
+        for seed in 0..cases(1).into() {
             let faults = [
                 "lose:probability=0.02",
                 "repeat:probability=0.02",
