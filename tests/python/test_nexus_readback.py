@@ -35,6 +35,7 @@ Exit status 0 and one line if all is as expected. `cargo test -p evforge-stream`
 
 import argparse
 import json
+import os
 import sys
 import time
 import warnings
@@ -296,8 +297,9 @@ def monitors(path, expected):
         assert list(np.histogram(offsets, bins=monitor["edges"])[0]) == monitor["counts"]
 
 
-def follow(path, wanted, patience=60.0):
+def follow(path, wanted):
     """Opens a growing file and sees it grow to `wanted` events, never inconsistent."""
+    patience = float(os.environ.get("EVFORGE_PATIENCE", "120"))
     deadline = time.monotonic() + patience
     seen, sizes = -1, []
     with h5py.File(path, "r", swmr=True) as file:

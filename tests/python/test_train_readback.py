@@ -1,6 +1,6 @@
 """Runs of trains as EXtra-data reads them. Started by crates/train/tests/files.
 
-The first argument is the folder of a run, the second what is in it, as JSON: {"detector": "LPD", "components": true, "source":
+The arguments are the folder of a run, and what is in it, as JSON, for each of several runs: {"detector": "LPD", "components": true, "source":
 "FXE_DET_LPD1M-1", "files": 4, "modules": {"0": [[train, arrival_ns, [[image, status], ...]], ...]}}. Values follow the rule of `value` and
 of the functions behind it, which the test in Rust has, too.
 """
@@ -77,7 +77,11 @@ def check_module(run, source, detector, module, trains):
 
 
 def main():
-    folder, spec = Path(sys.argv[1]), json.loads(sys.argv[2])
+    for folder, spec in zip(sys.argv[1::2], sys.argv[2::2], strict=True):
+        check_run(Path(folder), json.loads(spec))
+
+
+def check_run(folder, spec):
     detector = spec["detector"]
     modules = {int(module): trains for module, trains in spec["modules"].items()}
     files = sorted(path.name for path in folder.glob("*.h5"))

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use evforge_core::event::{Event, EventBatch};
@@ -214,9 +214,14 @@ pub(crate) fn python(test: &str) -> Option<Command> {
         Some(path) => PathBuf::from(path),
         None => root.join(".venv/bin/python"),
     };
-    let mut probe = Command::new(&interpreter);
-    probe.args(["-c", "import h5py, scipp, scippnexus"]).stdout(Stdio::null()).stderr(Stdio::null());
-    if !probe.status().is_ok_and(|status| status.success()) {
+    // Importing takes a second.
+    static IMPORTS: OnceLock<bool> = OnceLock::new();
+    let probe = || {
+        let mut probe = Command::new(&interpreter);
+        probe.args(["-c", "import h5py, scipp, scippnexus"]).stdout(Stdio::null()).stderr(Stdio::null());
+        probe.status().is_ok_and(|status| status.success())
+    };
+    if !*IMPORTS.get_or_init(probe) {
         let missing = format!(
             "{} cannot import h5py and scippnexus: python3 -m venv .venv && .venv/bin/pip install -r \
              tests/python/requirements.txt",

@@ -18,6 +18,7 @@ use evforge_core::pulsed::PulsedBatch;
 use evforge_core::run_state::RunState;
 use evforge_core::time::ManualClock;
 use evforge_stream::nexus::{Compression, DiskSpace, NexusOutput, Shortage, needs_recovery, recover};
+use evforge_testkit::properties::cases;
 use serde_json::{Value, json};
 
 const EVENTS: &str = "/entry/instrument/detector/detector_events";
@@ -303,79 +304,77 @@ fn a_damaged_file_goes_on_in_another_one() {
 fn child_that_is_lied_to() {
     let Some(disk) = small_disk() else { return };
     let test = "a_damaged_file_goes_on_in_another_one";
-    for compression in [Compression::None, Compression::Lzf, Compression::Deflate(1)] {
-        // How much is in the file when the disk is full decides where HDF5 is stopped.
-        for before in [3_000, 10_001, 70_000] {
-            let path = disk.join("run.nxs");
-            let mut run = Sent::new(&path, compression);
-            run.output = run.output.with_disk_space(Arc::new(Lies));
-            let mut parts = 1;
+    let compressions = [Compression::None, Compression::Lzf, Compression::Deflate(1)];
+    // How much is in the file when the disk is full decides where HDF5 is stopped.
+    let before = [3_000, 10_001, 70_000];
+    let all = (0..9).map(|number| (compressions[number % 3], before[(number + number / 3) % 3]));
+    for (compression, before) in all.take(cases(3) as usize) {
+        let path = disk.join("run.nxs");
+        let mut run = Sent::new(&path, compression);
+        run.output = run.output.with_disk_space(Arc::new(Lies));
+        let mut parts = 1;
+        for _ in 0..3 {
+            for _ in 0..4 {
+                run.step(before / 4);
+            }
+            run.poll_until_quiet();
+            let heard = run.said.len();
+            let ballast = Ballast::fill(&disk);
+            while run.said.len() == heard {
+                run.step(5_000);
+                assert!(run.sent < 5_000_000, "the disk is never full");
+            }
+            parts += 1;
+            let name = format!("run.part{parts}.nxs");
+            let reason = &run.said[heard];
+            assert!(reason.contains("is damaged: cannot write events"), "{reason}");
+            assert!(reason.contains("No space left on device"), "{reason}");
+            assert!(reason.contains(&format!("it goes on in {}", disk.join(&name).display())), "{reason}");
             for _ in 0..3 {
-                for _ in 0..4 {
-                    run.step(before / 4);
-                }
-                run.poll_until_quiet();
-                let heard = run.said.len();
-                let ballast = Ballast::fill(&disk);
-                while run.said.len() == heard {
-                    run.step(5_000);
-                    assert!(run.sent < 5_000_000, "the disk is never full");
-                }
-                parts += 1;
-                let name = format!("run.part{parts}.nxs");
-                let reason = &run.said[heard];
-                assert!(reason.contains("is damaged: cannot write events"), "{reason}");
-                assert!(reason.contains("No space left on device"), "{reason}");
-                assert!(
-                    reason.contains(&format!("it goes on in {}", disk.join(&name).display())),
-                    "{reason}"
-                );
-                for _ in 0..3 {
-                    run.step(1_000);
-                }
-                drop(ballast);
-                run.poll_until_quiet();
-                run.step(0);
+                run.step(1_000);
             }
-            run.step(20_000);
-            run.finish();
-            let paths = run.paths();
-            assert_eq!(paths.len(), parts, "{:?}", run.said);
-            assert_eq!(run.output.counters().value("files_damaged"), Some(parts as u64 - 1));
-            check_events(&paths, run.sent);
-            let mut from = 0;
-            for (number, path) in paths.iter().enumerate() {
-                check_blocks(path);
-                assert!(!needs_recovery(path).unwrap());
-                let file = hdf5_metno::File::open(path).unwrap();
-                let state = crate::common::text(&file, "/entry/recording/state");
-                let expected = match paths.get(number + 1) {
-                    Some(next) => format!("it goes on in {}", next.file_name().unwrap().to_string_lossy()),
-                    None => "complete".to_owned(),
-                };
-                assert!(state.ends_with(&expected), "{state}");
-                assert_eq!(state.starts_with("damaged: "), number + 1 < parts, "{state}");
-                let recording = file.group("/entry/recording").unwrap();
-                assert_eq!(recording.link_exists("continues"), number > 0);
-                if number > 0 {
-                    let previous = paths[number - 1].file_name().unwrap().to_string_lossy();
-                    assert_eq!(crate::common::text(&file, "/entry/recording/continues"), previous);
-                }
-                let events = file.group(EVENTS).unwrap().dataset("event_id").unwrap().size() as u64;
-                let rows = file.dataset("/entry/ledger/time").unwrap().size() as u64;
-                drop((recording, file));
-                let state = if number + 1 < parts { "damaged: " } else { "complete" };
-                if before == 10_001 {
-                    check_with_python(path, from..from + events, rows, state, test);
-                }
-                from += events;
-            }
-            drop(run);
-            for path in paths {
-                std::fs::remove_file(path).unwrap();
-            }
-            assert_eq!(std::fs::read_dir(&disk).unwrap().count(), 0, "something is left");
+            drop(ballast);
+            run.poll_until_quiet();
+            run.step(0);
         }
+        run.step(20_000);
+        run.finish();
+        let paths = run.paths();
+        assert_eq!(paths.len(), parts, "{:?}", run.said);
+        assert_eq!(run.output.counters().value("files_damaged"), Some(parts as u64 - 1));
+        check_events(&paths, run.sent);
+        let mut from = 0;
+        for (number, path) in paths.iter().enumerate() {
+            check_blocks(path);
+            assert!(!needs_recovery(path).unwrap());
+            let file = hdf5_metno::File::open(path).unwrap();
+            let state = crate::common::text(&file, "/entry/recording/state");
+            let expected = match paths.get(number + 1) {
+                Some(next) => format!("it goes on in {}", next.file_name().unwrap().to_string_lossy()),
+                None => "complete".to_owned(),
+            };
+            assert!(state.ends_with(&expected), "{state}");
+            assert_eq!(state.starts_with("damaged: "), number + 1 < parts, "{state}");
+            let recording = file.group("/entry/recording").unwrap();
+            assert_eq!(recording.link_exists("continues"), number > 0);
+            if number > 0 {
+                let previous = paths[number - 1].file_name().unwrap().to_string_lossy();
+                assert_eq!(crate::common::text(&file, "/entry/recording/continues"), previous);
+            }
+            let events = file.group(EVENTS).unwrap().dataset("event_id").unwrap().size() as u64;
+            let rows = file.dataset("/entry/ledger/time").unwrap().size() as u64;
+            drop((recording, file));
+            let state = if number + 1 < parts { "damaged: " } else { "complete" };
+            if before == 10_001 {
+                check_with_python(path, from..from + events, rows, state, test);
+            }
+            from += events;
+        }
+        drop(run);
+        for path in paths {
+            std::fs::remove_file(path).unwrap();
+        }
+        assert_eq!(std::fs::read_dir(&disk).unwrap().count(), 0, "something is left");
     }
 }
 

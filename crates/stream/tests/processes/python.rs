@@ -275,7 +275,7 @@ fn follow(compression: Compression, chunk_events: usize) {
     (options.compression, options.chunk_events) = (compression, chunk_events);
     options.frames = (compression == Compression::None).then(Vec::new);
     let mut writer = Run::begin(&options).unwrap();
-    command.arg("follow").arg(&path).args(["--events", "200000"]);
+    command.arg("follow").arg(&path).args(["--events", "60000"]);
     let mut follower = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let begin = Instant::now();
     let mut time = 0;

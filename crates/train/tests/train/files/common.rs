@@ -1,7 +1,8 @@
 //! Trains whose values follow a rule, which `tests/python/test_train_readback.py` has, too.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
 
 use evforge_train::file::{ArrivedTrain, FileError, Filed, TrainFileOptions, TrainFiles};
 use evforge_wire::train::{ImageDescriptor, Train, TrainDetector, TrainHeader, TrainLayout, TrainTrailer};
@@ -80,8 +81,10 @@ pub(crate) fn reader(test: &str, script: &str) -> Option<Command> {
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let interpreter = workspace.join(".venv/bin/python");
     let import = "import extra_data, karabo_bridge";
-    let probe = Command::new(&interpreter).args(["-c", import]).output();
-    if !probe.is_ok_and(|output| output.status.success()) {
+    // Importing takes a second.
+    static IMPORTS: OnceLock<bool> = OnceLock::new();
+    let probe = || Command::new(&interpreter).args(["-c", import]).output();
+    if !*IMPORTS.get_or_init(|| probe().is_ok_and(|output| output.status.success())) {
         let missing = format!("{} cannot {import}: `make test-tools` installs it", interpreter.display());
         evforge_testkit::skip(test, &missing);
         return None;
@@ -92,8 +95,16 @@ pub(crate) fn reader(test: &str, script: &str) -> Option<Command> {
 }
 
 /// Runs the reader on a run; `spec` says what must be in it.
-pub(crate) fn read_back(mut reader: Command, folder: &Path, spec: &serde_json::Value) {
-    let output = reader.arg(folder).arg(spec.to_string()).output().unwrap();
+pub(crate) fn read_back(reader: Command, folder: &Path, spec: &serde_json::Value) {
+    read_all_back(reader, &[(folder.to_owned(), spec.clone())]);
+}
+
+/// The same with several runs.
+pub(crate) fn read_all_back(mut reader: Command, runs: &[(PathBuf, serde_json::Value)]) {
+    for (folder, spec) in runs {
+        reader.arg(folder).arg(spec.to_string());
+    }
+    let output = reader.output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{spec}\n{}\n{said}", String::from_utf8_lossy(&output.stdout));
+    assert!(output.status.success(), "{runs:?}\n{}\n{said}", String::from_utf8_lossy(&output.stdout));
 }

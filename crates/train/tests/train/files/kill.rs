@@ -3,11 +3,12 @@
 //! The writers are child processes: this test program again, told by the environment to be one.
 
 use std::io::{BufRead, BufReader, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use super::common::{ARRIVAL, offer, options, read_back, reader};
+use super::common::{ARRIVAL, offer, options, read_all_back, read_back, reader};
+use evforge_testkit::properties::cases;
 use evforge_train::file::{TrainFiles, default_source, repair_run};
 use evforge_wire::train::TrainDetector;
 use hdf5_metno::{File, OpenMode};
@@ -82,11 +83,10 @@ pub(crate) fn spec(trains: u64) -> Value {
         "components": true, "modules": {"0": (1..=trains).map(train).collect::<Vec<_>>()}})
 }
 
-/// Kills a writer after so many commits, repairs, and has every value read.
-fn kill_after(commits: usize, form: &str, test: &str) {
-    let Some(reader) = reader(test, "test_train_readback.py") else { return };
-    let folder = tempfile::tempdir().unwrap();
-    let mut child = start(folder.path(), form, "exec \"$@\"");
+/// Kills a writer after so many commits, and repairs: the run, and what the reader is to find.
+fn kill_after(commits: usize, form: &str, folder: &Path) -> (PathBuf, Value) {
+    std::fs::create_dir(folder).unwrap();
+    let mut child = start(folder, form, "exec \"$@\"");
     let mut output = BufReader::new(child.stdout.take().unwrap());
     let mut said = String::new();
     while said.matches("committed ").count() < commits {
@@ -97,7 +97,7 @@ fn kill_after(commits: usize, form: &str, test: &str) {
     child.wait().unwrap();
     let committed = last_committed(&said);
     assert!(committed > 0, "{said}");
-    let run = folder.path().join("r0001");
+    let run = folder.join("r0001");
 
     // As it was left it can be read by whoever follows.
     let mut unfinished: Vec<_> =
@@ -125,16 +125,22 @@ fn kill_after(commits: usize, form: &str, test: &str) {
     let mut spec = spec(found);
     let begun = u64::from(repaired.iter().any(|file| file.trains == 0));
     spec["files"] = json!(found.div_ceil(TRAINS_PER_FILE) + begun);
-    read_back(reader, &run, &spec);
+    (run, spec)
 }
 
 #[test]
 fn a_killed_writer_leaves_all_that_was_committed() {
     let _alone = crate::alone();
+    let test = "a_killed_writer_leaves_all_that_was_committed";
+    let Some(reader) = reader(test, "test_train_readback.py") else { return };
     // In the middle of the first file, of later ones, and somewhere about their ends.
-    for (commits, form) in [(1, "plain"), (3, "plain"), (60, "plain"), (151, "plain"), (30, "deflate")] {
-        kill_after(commits, form, "a_killed_writer_leaves_all_that_was_committed");
-    }
+    let kills = [(1, "plain"), (60, "plain"), (30, "deflate"), (3, "plain"), (151, "plain")];
+    let folder = tempfile::tempdir().unwrap();
+    let kill = |&(commits, form): &(usize, &str)| {
+        kill_after(commits, form, &folder.path().join(format!("{commits}")))
+    };
+    let runs: Vec<_> = kills.iter().take(cases(3) as usize).map(kill).collect();
+    read_all_back(reader, &runs);
 }
 
 /// A copy of a file that is being written is what a kill at that moment leaves.

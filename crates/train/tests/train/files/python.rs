@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::common::{ARRIVAL, offer, options, read_back, reader};
+use super::common::{ARRIVAL, offer, options, read_all_back, reader};
 use evforge_train::file::{Filed, IncompleteImages, TrainFiles, default_source};
 use evforge_wire::train::TrainDetector;
 use serde_json::{Value, json};
@@ -21,7 +21,10 @@ fn described(number: u64, images: impl Iterator<Item = (u32, u16)>) -> Value {
 #[test]
 fn extra_data_reads_every_detector_in_modules_and_sequences() {
     let _alone = crate::alone();
-    let test = "extra_data_reads_every_detector_in_modules_and_sequences";
+    let Some(reader) = reader("extra_data_reads_every_detector_in_modules_and_sequences", SCRIPT) else {
+        return;
+    };
+    let (mut folders, mut runs) = (Vec::new(), Vec::new());
     for (detector, deflate) in [
         (TrainDetector::Lpd, None),
         (TrainDetector::Agipd, None),
@@ -30,7 +33,6 @@ fn extra_data_reads_every_detector_in_modules_and_sequences() {
         // What gets no smaller stays as it is, and says so.
         (TrainDetector::Dssc, Some(0)),
     ] {
-        let Some(reader) = reader(test, SCRIPT) else { return };
         let folder = tempfile::tempdir().unwrap();
         let mut options = options(folder.path(), detector);
         (options.deflate, options.threads) = (deflate, 2);
@@ -60,17 +62,19 @@ fn extra_data_reads_every_detector_in_modules_and_sequences() {
         assert_eq!(counters.files_finished, 8);
         let spec = json!({"detector": detector.name(), "source": default_source(detector), "files": 8,
             "components": true, "modules": modules});
-        read_back(reader, files.folder(), &spec);
+        runs.push((files.folder().to_owned(), spec));
+        folders.push(folder);
     }
+    read_all_back(reader, &runs);
 }
 
 #[test]
 fn images_that_are_not_whole_are_left_out_or_marked() {
     let _alone = crate::alone();
-    let test = "images_that_are_not_whole_are_left_out_or_marked";
+    let Some(reader) = reader("images_that_are_not_whole_are_left_out_or_marked", SCRIPT) else { return };
+    let (mut folders, mut runs) = (Vec::new(), Vec::new());
     let detector = TrainDetector::Lpd;
     for policy in [IncompleteImages::LeaveOut, IncompleteImages::Mark] {
-        let Some(reader) = reader(test, SCRIPT) else { return };
         let folder = tempfile::tempdir().unwrap();
         let mut options = options(folder.path(), detector);
         (options.incomplete_images, options.flush_interval) = (policy, Duration::ZERO);
@@ -99,6 +103,8 @@ fn images_that_are_not_whole_are_left_out_or_marked() {
         assert_eq!(counters.commits, 4);
         let spec = json!({"detector": "LPD", "source": default_source(detector), "files": 1, "components": true,
             "modules": {"0": trains}});
-        read_back(reader, files.folder(), &spec);
+        runs.push((files.folder().to_owned(), spec));
+        folders.push(folder);
     }
+    read_all_back(reader, &runs);
 }
