@@ -117,7 +117,7 @@ fn o4_an_output_is_polled_when_nothing_comes() {
 fn o6_what_may_pass_is_tried_again_and_told_while_it_lasts() {
     let output = Scripted::default();
     const MOST: usize = 10_000;
-    output.script().take = [Answer::Yes].into_iter().chain([Answer::Retry; MOST]).collect();
+    output.script().take = [vec![Answer::Yes], vec![Answer::Retry; MOST]].concat().into();
     let mut set = start(&[(&output, QueueSettings::COMPLETE)], true);
     batches(0..8, 2).into_iter().for_each(|batch| set.offer(batch, never()));
     wait_until("the alarm", || {
