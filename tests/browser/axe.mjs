@@ -2,6 +2,7 @@
 
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
+import { redrawn } from "./browser.mjs";
 import { check } from "./checks.mjs";
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
@@ -19,7 +20,7 @@ export async function checkAxe(page, how) {
 export async function checkAxeInThemes(page) {
   for (const theme of ["light", "dark"]) {
     await page.selectOption("#theme", theme);
-    await page.waitForTimeout(300);
+    await redrawn(page);
     await checkAxe(page, `in ${theme}`);
   }
 }

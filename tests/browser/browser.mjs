@@ -60,23 +60,40 @@ export const state = (page) => page.evaluate(() => window.evforge.state());
 /** The image as the page shows it: { nx, ny, counts }, row by row from y = 0. */
 export const image = (page) => page.evaluate(() => window.evforge.image());
 
-/** Waits until `condition` holds for the page's state. */
-export async function until(page, condition, what, timeout = 20_000) {
-  const end = Date.now() + timeout;
-  // Asked from here: the page's policy forbids to hand it code that waits inside.
-  while (!condition(await state(page).catch(() => null))) {
-    if (Date.now() > end) throw new Error(`waited ${timeout / 1000} s in vain for: ${what}`);
-    await page.waitForTimeout(50);
+/** How long anything is waited for: EVFORGE_PATIENCE in seconds, as in all tests. */
+const patience = 1000 * Number(process.env.EVFORGE_PATIENCE ?? 120);
+
+/** Waits until `attempt` gives something, and gives that. `last` is what there was instead, for whoever waits in vain. */
+export async function waitFor(page, attempt, what, last = () => "") {
+  const end = Date.now() + patience;
+  for (;;) {
+    // Asked from here: the page's policy forbids to hand it code that waits inside.
+    const found = await attempt();
+    if (found) return found;
+    if (Date.now() > end) throw new Error(`not within ${patience / 1000} s (EVFORGE_PATIENCE): ${what}; ${last()}`);
+    await page.waitForTimeout(30);
   }
 }
 
-/** Waits until the head of the newest frame is as it should be. */
-export async function untilHead(page, condition, what, timeout = 20_000) {
-  const end = Date.now() + timeout;
-  for (;;) {
-    const head = await page.evaluate(() => window.evforge.head());
-    if (head && condition(head)) return head;
-    if (Date.now() > end) throw new Error(`waited ${timeout / 1000} s in vain for: ${what}; the frame says ${JSON.stringify(head)}`);
-    await page.waitForTimeout(50);
-  }
+/** Waits until `condition` holds for what `look` gives, and gives that. */
+export async function waitUntil(page, look, condition, what) {
+  let now = null;
+  const attempt = async () => {
+    now = await look();
+    return now !== null && condition(now);
+  };
+  await waitFor(page, attempt, what, () => `it is ${JSON.stringify(now).slice(0, 400)}`);
+  return now;
 }
+
+/** Waits until `condition` holds for the page's state. */
+export const until = (page, condition, what) => waitFor(page, async () => condition(await state(page).catch(() => null)), what);
+
+/** Waits until the head of the newest frame is as it should be. */
+export const untilHead = (page, condition, what) => waitUntil(page, () => page.evaluate(() => window.evforge.head()), condition, what);
+
+/** Waits until the page has drawn itself anew, after its window or its colours have changed. */
+export const redrawn = (page) =>
+  page.evaluate(async () => {
+    for (let frame = 0; frame < 4; frame++) await new Promise((resolve) => requestAnimationFrame(resolve));
+  });

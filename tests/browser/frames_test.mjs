@@ -9,7 +9,7 @@
 // shows the same; a readout without frames has none of it; everything can be read; axe finds nothing serious; the console is empty.
 
 import { checkAxe } from "./axe.mjs";
-import { open, state, until } from "./browser.mjs";
+import { open, redrawn, state, until, waitUntil } from "./browser.mjs";
 import { check, conclude } from "./checks.mjs";
 import { problems } from "./layout.mjs";
 import { serve } from "./server.mjs";
@@ -23,17 +23,13 @@ const arguments_ = ["--nx", "32", "--ny", "24", "--rate", "20000"];
 const sum = (counts) => counts.reduce((total, count) => total + count, 0);
 
 /** Waits until the frame of what is asked for is as it should be; gives it. */
-async function untilShown(page, condition, what) {
-  const end = Date.now() + 20_000;
-  for (;;) {
-    const now = await page.evaluate(() => {
+function untilShown(page, condition, what) {
+  const look = () =>
+    page.evaluate(() => {
       const { evforge } = window;
-      return { image: evforge.image(), head: evforge.head(), looked: evforge.looked(), look: evforge.look() };
+      return { head: evforge.head(), looked: evforge.looked(), look: evforge.look(), image: evforge.image() };
     });
-    if (now.head && condition(now)) return now;
-    if (Date.now() > end) throw new Error(`waited 20 s in vain for: ${what}; last ${JSON.stringify(now.head)} of ${JSON.stringify(now.look)}`);
-    await page.waitForTimeout(50);
-  }
+  return waitUntil(page, look, (now) => now.head && condition(now), what);
 }
 
 const rows = (page, id) => page.$$eval(`#${id} tbody tr`, (lines) => lines.map((line) => Array.from(line.cells, ({ textContent }) => textContent)));
@@ -83,7 +79,7 @@ try {
   check((await page.inputValue("#frame-period")) === "2" && (await page.isChecked("#frame-complete")), "a link shows the same");
   for (const [width, height] of [[390, 844], [1280, 720]]) {
     await page.setViewportSize({ width, height });
-    await page.waitForTimeout(250);
+    await redrawn(page);
     const found = await problems(page);
     check(found.length === 0, `it can be read at ${width} x ${height}${found.map((line) => `\n      ${line}`).join("")}`);
     if (folder) await page.screenshot({ path: `${folder}/frames-${width}.png`, fullPage: true });

@@ -7,7 +7,7 @@
 // zooming by mouse and keyboard; the address keeps all of it; reasons of discards open; while nothing comes the page shows what
 // the doctor finds; everything can be read at 390, 1280 and 1920 pixels; the console is empty.
 
-import { open, until } from "./browser.mjs";
+import { open, until, waitUntil } from "./browser.mjs";
 import { check, conclude } from "./checks.mjs";
 import { atAllWidths } from "./layout.mjs";
 import { serve } from "./server.mjs";
@@ -24,15 +24,7 @@ const hash = (page) => page.evaluate(() => location.hash);
 const text = (page, id) => page.textContent(`#${id}`);
 
 /** Waits until what is drawn is as wanted, and gives it. */
-async function untilDrawn(page, wanted, what, timeout = 30_000) {
-  const end = Date.now() + timeout;
-  for (;;) {
-    const now = await drawn(page);
-    if (wanted(now)) return now;
-    if (Date.now() > end) throw new Error(`waited ${timeout / 1000} s in vain for: ${what}: ${JSON.stringify(now).slice(0, 400)}`);
-    await page.waitForTimeout(100);
-  }
-}
+const untilDrawn = (page, wanted, what) => waitUntil(page, () => drawn(page), wanted, what);
 
 async function fits(page, label) {
   const problems = await atAllWidths(page, folder, label);

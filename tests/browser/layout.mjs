@@ -1,5 +1,7 @@
 // Whether everything on the page can be read: at the widths of a telephone, a notebook and a wall.
 
+import { redrawn } from "./browser.mjs";
+
 export const widths = [
   { width: 390, height: 844 },
   { width: 1280, height: 800 },
@@ -62,13 +64,13 @@ export async function atAllWidths(page, folder, label) {
   const found = [];
   for (const size of widths) {
     await page.setViewportSize(size);
-    await page.waitForTimeout(400);
+    await redrawn(page);
     found.push(...(await problems(page)).map((problem) => `${size.width}: ${problem}`));
     if (!folder) continue;
     await page.screenshot({ path: `${folder}/${label}-${size.width}.png`, fullPage: size.width < 1000 });
     if (size.width === 1280) {
       await page.emulateMedia({ colorScheme: "dark" });
-      await page.waitForTimeout(300);
+      await redrawn(page);
       await page.screenshot({ path: `${folder}/${label}-dark.png` });
       await page.emulateMedia({ colorScheme: "light" });
     }

@@ -7,7 +7,7 @@
 // right says tests/python/cuts.py, from the events. Pictures are chosen by hand, their cuts by the address.
 
 import { readFileSync, writeFileSync } from "node:fs";
-import { launch, openIn, state, until } from "./browser.mjs";
+import { launch, openIn, state, until, waitUntil } from "./browser.mjs";
 
 const [asked, seen] = process.argv.slice(2);
 if (!seen) {
@@ -23,17 +23,13 @@ function regionsOf(name, nx, ny) {
 }
 
 /** Everything of one frame, once its head is as it should be. */
-async function taken(page, condition, what) {
-  const end = Date.now() + 20_000;
-  for (;;) {
-    const now = await page.evaluate(() => {
+function taken(page, condition, what) {
+  const look = () =>
+    page.evaluate(() => {
       const { evforge } = window;
       return { head: evforge.head(), image: evforge.image(), block: evforge.block(), spectrum: evforge.spectrum().counts, regions: evforge.regions() };
     });
-    if (now.head && condition(now.head)) return now;
-    if (Date.now() > end) throw new Error(`waited 20 s in vain for: ${what}; the frame says ${JSON.stringify(now.head)}`);
-    await page.waitForTimeout(30);
-  }
+  return waitUntil(page, look, ({ head }) => head && condition(head), what);
 }
 
 /** All pictures of a page, with what its console said. */

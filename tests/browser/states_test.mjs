@@ -8,7 +8,7 @@
 // none has lost anything are one line, which opens by the keyboard.
 
 import { join } from "node:path";
-import { open, until } from "./browser.mjs";
+import { open, until, waitFor, waitUntil } from "./browser.mjs";
 import { check, conclude } from "./checks.mjs";
 import { demonstration, finish, live, Sending } from "./evforge.mjs";
 import { atAllWidths } from "./layout.mjs";
@@ -41,16 +41,17 @@ const seen = (page) =>
   });
 
 /** Waits until the page is in this state. */
-async function untilFeed(page, name, timeout = 20_000) {
-  const end = Date.now() + timeout;
-  for (;;) {
+function untilFeed(page, name) {
+  const look = async () => {
     const now = await feed(page).catch(() => null);
     // The banner follows within half a second.
-    if (now?.name === name && (await page.evaluate(() => document.body.dataset.feed)) === name) return now;
-    if (Date.now() > end) throw new Error(`waited ${timeout / 1000} s in vain for ${name}: it is ${JSON.stringify(now)}`);
-    await page.waitForTimeout(50);
-  }
+    return { now, shown: await page.evaluate(() => document.body.dataset.feed) };
+  };
+  return waitUntil(page, look, ({ now, shown }) => now?.name === name && shown === name, name);
 }
+
+/** What a person sees once this holds for it; in any case in the end. */
+const seenOnce = (page, condition, what) => waitUntil(page, () => seen(page), condition, what);
 
 /** Checks the layout in this state. */
 async function fits(page, label) {
@@ -71,8 +72,7 @@ try {
 
   // Nothing has come yet.
   await untilFeed(page, "waiting");
-  await page.waitForTimeout(1500);
-  let now = await seen(page);
+  let now = await seenOnce(page, ({ banner }) => /nothing has come in [1-9]/.test(banner), "the time without packets");
   check(now.pill === "Waiting for data" && now.tone === "wait", `waiting: the page says "${now.pill}"`);
   check(/^Waiting for data.*nothing has come in \d+ s/.test(now.banner), `waiting: over the picture stands "${now.banner}"`);
   check((await api(run.page)).feed.state === "waiting", "waiting: the JSON says so");
@@ -82,8 +82,7 @@ try {
   sending = new Sending(program, file("gdgem.pcapng"), run.address);
   await untilFeed(page, "live");
   await until(page, (state) => state?.total > 1000 && state.points > 3, "events");
-  await page.waitForTimeout(1200);
-  now = await seen(page);
+  now = await seenOnce(page, ({ rate, opacity }) => /^[1-9].* events\/s/.test(rate) && opacity === 1, "a rate");
   check(now.pill === "Live" && now.tone === "good" && now.banner === null, `live: the page says "${now.pill}", and nothing lies over the picture`);
   check(now.opacity === 1 && /^\d.* events\/s/.test(now.rate) && !now.rate.startsWith("0 "), `live: the rate is ${now.rate}`);
   const ledger = await page.textContent("#ledger");
@@ -100,14 +99,15 @@ try {
   await sending.stop();
   await untilFeed(page, "stalled");
   const first = await seen(page);
-  await page.waitForTimeout(3000);
-  now = await seen(page);
+  const ages = (now) => seconds(now.age.replace(/\D+/, ""));
+  const goesOn = (now) => seconds(now.pill) - seconds(first.pill) >= 2 && ages(now) > ages(first) && now.opacity < 0.5 && /^0 /.test(now.rate);
+  now = await seenOnce(page, goesOn, "further seconds");
   check(/^No data for \d+ s$/.test(now.pill) && now.tone === "bad", `stalled: the page says "${now.pill}"`);
   check(now.banner?.startsWith(now.pill) && /the picture is that of/.test(now.banner), `stalled: over the picture stands "${now.banner}"`);
   check(seconds(now.pill) - seconds(first.pill) >= 2, `stalled: the seconds are counted: "${first.pill}", then "${now.pill}"`);
   check(now.opacity < 0.5, `stalled: the pictures are dimmed: ${now.opacity}`);
   check(/^0 events\/s/.test(now.rate), `stalled: the rate is ${now.rate}`);
-  check(seconds(now.age.replace(/\D+/, "")) > seconds(first.age.replace(/\D+/, "")), `stalled: the age goes on: "${first.age}", then "${now.age}"`);
+  check(ages(now) > ages(first), `stalled: the age goes on: "${first.age}", then "${now.age}"`);
   const told = await api(run.page);
   check(told.feed.state === "stalled" && told.feed.packet_ms > 2000 && /^No data for/.test(told.feed.text), "stalled: the JSON says so, in the same words");
   await fits(page, "stalled");
@@ -115,8 +115,7 @@ try {
   // Packets come that nobody can use.
   sending = new Sending(program, file("freia.pcapng"), run.address);
   await untilFeed(page, "rejecting");
-  await page.waitForTimeout(2500);
-  now = await seen(page);
+  now = await seenOnce(page, ({ banner, opacity }) => /FREIA/.test(banner) && opacity < 0.5, "the reason");
   check(now.pill === "Packets come, none is used" && now.tone === "bad", `rejecting: the page says "${now.pill}"`);
   check(/FREIA/.test(now.banner) && /freia\.toml/.test(now.banner), `rejecting: the reason and the format: "${now.banner}"`);
   check(now.opacity < 0.5, "rejecting: the pictures are dimmed");
@@ -132,6 +131,7 @@ try {
   run.child.kill("SIGINT");
   await untilFeed(page, "ended");
   const status = await run.ended;
+  // It stays so, though there is no server any more: a page that has lost its server says so within three seconds.
   await page.waitForTimeout(4000);
   now = await seen(page);
   check(now.pill === "Ended: stopped on request" && now.banner?.startsWith(now.pill), `ended: the page says "${now.banner}"`);
@@ -153,8 +153,8 @@ try {
   await sending.stop();
   await untilFeed(page, "disconnected");
   const gone = await seen(page);
-  await page.waitForTimeout(2500);
-  now = await seen(page);
+  const counts = (now) => seconds(now.pill) > seconds(gone.pill) && now.age !== gone.age && now.opacity < 0.5;
+  now = await seenOnce(page, counts, "further seconds");
   check(/^No connection to evforge for \d+\u202fs$/.test(now.pill) && now.tone === "bad", `disconnected: the page says "${now.pill}"`);
   check(now.banner?.startsWith("No connection to evforge") && now.opacity < 0.5, `disconnected: "${now.banner}", and the pictures are dimmed`);
   check(seconds(now.pill) > seconds(gone.pill), `disconnected: the seconds are counted: "${gone.pill}", then "${now.pill}"`);
@@ -163,10 +163,10 @@ try {
   await browser.close();
 
   // Hundreds of sources.
-  const demo = await demonstration(program, ["--detector", "sonde", "--for", "60s", "--view", "127.0.0.1:0", "--output", file("demo")]);
+  const demo = await demonstration(program, ["--detector", "sonde", "--for", "10min", "--view", "127.0.0.1:0", "--output", file("demo")]);
   children.push(demo.child);
   ({ browser, page } = await open(demo.page));
-  await until(page, (state) => (state?.status?.ledger?.sources.length ?? 0) >= 300, "hundreds of sources", 30_000);
+  await until(page, (state) => (state?.status?.ledger?.sources.length ?? 0) >= 300, "hundreds of sources");
   const sources = (await page.evaluate(() => window.evforge.state())).status.ledger.sources.length;
   const rows = () => page.evaluate(() => [...document.querySelectorAll("#sources dl > div")].filter((row) => row.checkVisibility()).length);
   const folded = await rows();
@@ -174,13 +174,16 @@ try {
   await fits(page, "sources");
   await page.focus("#sources summary");
   await page.keyboard.press("Enter");
-  await page.waitForTimeout(500);
-  const opened = await rows();
+  const opened = await waitUntil(page, rows, (rows) => rows >= 300, "a line for each");
   check(opened >= 300, `opened by the keyboard, each has a line: ${opened}`);
-  await page.waitForTimeout(1500);
+  const packets = async () => (await page.evaluate(() => window.evforge.state())).status.ledger.packets.received;
+  for (let change = 0; change < 3; change++) {
+    const before = await packets();
+    await waitFor(page, async () => (await packets()) > before, "other counts");
+  }
   check((await rows()) >= opened, "they stay open while the counts change");
   await page.keyboard.press("Enter");
-  await page.waitForTimeout(300);
+  await waitUntil(page, rows, (rows) => rows <= 6, "the lines are folded");
   check((await rows()) <= 6, "and are closed by the keyboard");
 } catch (error) {
   check(false, error.message);

@@ -9,7 +9,7 @@
 // widths; axe finds nothing serious; the console is empty.
 
 import { checkAxeInThemes } from "./axe.mjs";
-import { open, until, untilHead } from "./browser.mjs";
+import { open, until, untilHead, waitFor } from "./browser.mjs";
 import { check, conclude } from "./checks.mjs";
 import { atAllWidths } from "./layout.mjs";
 
@@ -20,16 +20,6 @@ if (!url) {
 }
 const server = async (path) => (await fetch(`${url}${path}`)).json();
 
-/** Waits until `ask` gives something. */
-async function eventually(page, ask, what) {
-  const end = Date.now() + 20_000;
-  for (;;) {
-    const found = await ask();
-    if (found) return found;
-    if (Date.now() > end) throw new Error(`waited 20 s in vain for: ${what}`);
-    await page.waitForTimeout(100);
-  }
-}
 
 const { browser, page, complaints } = await open(url);
 await until(page, (s) => s?.status?.beam === true, "the server has values");
@@ -55,7 +45,7 @@ check(Number(pulses[0]) === raw && Number(pulses[1]) === good && Number(pulses[2
 
 // A click opens the chart.
 await line.getByRole("button").click();
-const drawn = await eventually(
+const drawn = await waitFor(
   page,
   () => page.evaluate((value) => {
     const table = window.evforge.history();
@@ -71,7 +61,7 @@ check((await page.textContent("#rate-title")) === "History" && page.url().includ
 // Spectra of monitors.
 for (const name of ["cave", "beam"]) {
   await page.selectOption("#monitor-spectrum-choice", name);
-  const shown = await eventually(
+  const shown = await waitFor(
     page,
     () => page.evaluate((name) => {
       const shown = window.evforge.monitorSpectrum();
@@ -104,7 +94,7 @@ const corner = await page.evaluate(() => {
   return { left: box.left + plot.left + 1, top: box.top + plot.top + plot.height - 1 };
 });
 await page.mouse.move(corner.left, corner.top);
-const read = await eventually(
+const read = await waitFor(
   page,
   async () => {
     const text = await page.textContent("#cursor");
@@ -120,7 +110,7 @@ const value = Number(/([\d.]+)\u202f? ?\/µAh/.exec(read)?.[1]);
 check(expected > 0 && Math.abs(value / (expected / head.charge_uah) - 1) < 0.05, `${read}: ${expected} per pixel / ${head.charge_uah} µAh`);
 check((await page.isHidden("#view-problem")) && page.url().includes("per=charge"), "the address keeps it, and there is no problem");
 await page.click("#clear");
-await eventually(
+await waitFor(
   page,
   async () => !(await page.isHidden("#view-problem")) && (await page.textContent("#view-problem")).includes("no proton charge"),
   "a window without charge says so",
@@ -129,7 +119,7 @@ check((await untilHead(page, ({ charge_uah }) => charge_uah === 0, "the window s
 await page.click("#show-all");
 
 // The ledger.
-const ledger = await eventually(
+const ledger = await waitFor(
   page,
   async () => {
     const text = await page.textContent("#ledger");

@@ -11,7 +11,7 @@
 
 import { readFileSync } from "node:fs";
 import { checkAxeInThemes } from "./axe.mjs";
-import { image, open, state, until } from "./browser.mjs";
+import { image, open, state, until, waitUntil } from "./browser.mjs";
 import { check, conclude } from "./checks.mjs";
 import { atAllWidths } from "./layout.mjs";
 import { serve } from "./server.mjs";
@@ -28,19 +28,11 @@ const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 const shown = (page) =>
   page.evaluate(() => {
     const { evforge } = window;
-    return { image: evforge.image(), block: evforge.block(), spectrum: evforge.spectrum(), regions: evforge.regions(), head: evforge.head(), looked: evforge.looked() };
+    return { head: evforge.head(), looked: evforge.looked(), image: evforge.image(), block: evforge.block(), spectrum: evforge.spectrum(), regions: evforge.regions() };
   });
 
 /** Waits until `condition` holds for one frame; gives it. */
-async function untilShown(page, condition, what) {
-  const end = Date.now() + 20_000;
-  for (;;) {
-    const now = await shown(page);
-    if (now.head && condition(now)) return now;
-    if (Date.now() > end) throw new Error(`waited 20 s in vain for: ${what}; last ${JSON.stringify(now.head)} of ${JSON.stringify(now.looked)}`);
-    await page.waitForTimeout(50);
-  }
-}
+const untilShown = (page, condition, what) => waitUntil(page, () => shown(page), (now) => now.head && condition(now), what);
 
 /** The middle of a pixel of the whole picture, on the page. */
 const place = (page, x, y) =>

@@ -12,7 +12,7 @@
 import { writeFileSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { checkAxe } from "./axe.mjs";
-import { open, state, until } from "./browser.mjs";
+import { open, redrawn, state, until, waitUntil } from "./browser.mjs";
 import { check, conclude } from "./checks.mjs";
 import { problems } from "./layout.mjs";
 import { serve } from "./server.mjs";
@@ -28,19 +28,11 @@ const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 const shown = (page) =>
   page.evaluate(() => {
     const { evforge } = window;
-    return { image: evforge.image(), head: evforge.head(), looked: evforge.looked(), beside: evforge.further(), view: evforge.view() };
+    return { head: evforge.head(), looked: evforge.looked(), beside: evforge.further(), view: evforge.view(), image: evforge.image() };
   });
 
 /** Waits until `condition` holds for what is shown; gives it. */
-async function untilShown(page, condition, what) {
-  const end = Date.now() + 20_000;
-  for (;;) {
-    const now = await shown(page);
-    if (now.head && condition(now)) return now;
-    if (Date.now() > end) throw new Error(`waited 20 s in vain for: ${what}; last ${JSON.stringify({ ...now, image: now.image.name })}`);
-    await page.waitForTimeout(40);
-  }
-}
+const untilShown = (page, condition, what) => waitUntil(page, () => shown(page), (now) => now.head && condition(now), what);
 
 async function withPage(more, look, behind = "") {
   const { server, address } = await serve(program, "127.0.0.1:0", more);
@@ -87,7 +79,7 @@ async function checkView(page, view) {
 async function atThreeSizes(page, label) {
   for (const [width, height] of [[390, 844], [1280, 720], [1920, 1080]]) {
     await page.setViewportSize({ width, height });
-    await page.waitForTimeout(250);
+    await redrawn(page);
     const found = await problems(page);
     check(found.length === 0, `${label} can be read at ${width} x ${height}${found.map((line) => `\n      ${line}`).join("")}`);
     if (folder) await page.screenshot({ path: `${folder}/views-${label.replaceAll(" ", "-")}-${width}.png`, fullPage: width < 1000 });
