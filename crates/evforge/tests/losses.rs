@@ -6,18 +6,21 @@
 
 mod common;
 
-use common::{LiveProgram, PROGRAM, evforge, workspace};
+use common::{
+    LiveProgram, PROGRAM, evforge, wait_until, wait_until_idle, wait_until_taken, while_stopped, workspace,
+};
 use evforge_core::packet::{PacketOrigin, PacketSlab};
 use evforge_net::affinity::pin_current_thread;
 use evforge_net::capture::CaptureReader;
 use evforge_net::socket::{SenderOptions, UdpSender};
 use evforge_testkit::held_thread::HeldThread;
+use evforge_testkit::patience::patience;
 use evforge_testkit::veth::{self, FrameSocket, RECEIVER, Wire, with_wire};
 use serde_json::Value;
 use std::io::Write;
 use std::process::{Command, Stdio};
 use std::sync::{OnceLock, PoisonError, RwLock};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// A live run at the receiver's end of a wire, and packets of a simulated detector to be sent to it.
 struct Scene<'a> {
@@ -97,10 +100,20 @@ impl Scene<'_> {
 
     /// Sends so slowly that nothing is lost.
     fn send_slowly(&mut self, count: usize) {
-        for _ in 0..count {
-            self.send_at_once(1);
-            std::thread::sleep(Duration::from_micros(300));
+        let port = self.port;
+        self.send_slowly_as(count, |_, bytes| vec![veth::udp(1000, port, bytes)]);
+    }
+
+    fn send_slowly_as(&mut self, count: usize, made: impl Fn(usize, &[u8]) -> Vec<Vec<u8>>) {
+        for _ in 0..count / 10 {
+            self.send_as(10, &made);
+            self.wait();
         }
+    }
+
+    /// Until the program has done all that it has to.
+    fn wait(&self) {
+        wait_until_idle(self.live.id());
     }
 
     /// Sends the next packets in pieces, which stay whole on a virtual wire.
@@ -112,18 +125,15 @@ impl Scene<'_> {
         self.sent += count;
         let mut next = 0;
         while next < count {
-            let deadline = Instant::now() + Duration::from_secs(10);
+            let deadline = Instant::now() + patience();
             next += sender.send(&slab.batch(), next, deadline).expect("sending");
         }
     }
 
     /// Holds the whole program up while packets are sent.
     fn stopped(&mut self, send: impl FnOnce(&mut Self)) {
-        self.live.signal("STOP");
-        send(self);
-        // Until all has come as far as it can.
-        std::thread::sleep(Duration::from_millis(400));
-        self.live.signal("CONT");
+        while_stopped(self.live.id(), || send(self));
+        self.wait();
     }
 }
 
@@ -150,6 +160,15 @@ fn check_balance(stream: &Value, sent: u64, unlocated: u64) -> u64 {
     lost
 }
 
+/// Packets of which fragments were missing for too long, in the namespace of this thread.
+fn given_up() -> u64 {
+    let counters = std::fs::read_to_string("/proc/thread-self/net/snmp").expect("counters of the kernel");
+    let mut lines = counters.lines().filter(|line| line.starts_with("Ip:")).map(str::split_whitespace);
+    let (Some(names), Some(mut values)) = (lines.next(), lines.next()) else { panic!("{counters}") };
+    let place = { names }.position(|name| name == "ReasmFails").expect("a counter");
+    values.nth(place).and_then(|value| value.parse().ok()).expect("a number")
+}
+
 /// Without UDP_GRO.
 const SINGLE: [&str; 2] = ["--set", "receive.coalesce=false"];
 
@@ -161,7 +180,7 @@ fn packets_with_a_wrong_checksum_are_placed_there() {
     let (stream, sent) = scene(1, &SINGLE, |scene| {
         let port = scene.port;
         scene.send_slowly(100);
-        scene.send_as(100, |number, bytes| {
+        scene.send_slowly_as(100, |number, bytes| {
             let mut frame = veth::udp(1000, port, bytes);
             let last = frame.len() - 1;
             // Of every third packet in UDP, of every third in IP.
@@ -170,7 +189,6 @@ fn packets_with_a_wrong_checksum_are_placed_there() {
                 1 => frame[24] ^= 1,
                 _ => {}
             }
-            std::thread::sleep(Duration::from_micros(300));
             vec![frame]
         });
         scene.send_slowly(100);
@@ -193,13 +211,12 @@ fn packets_whose_fragments_do_not_all_arrive_are_placed_there() {
         std::fs::write("/proc/sys/net/ipv4/ipfrag_time", "1").expect("a setting of the kernel");
         let port = scene.port;
         scene.send_slowly(100);
-        scene.send_as(60, |number, bytes| {
+        scene.send_slowly_as(60, |number, bytes| {
             let mut fragments = veth::fragments(number as u16, port, bytes).to_vec();
             fragments.truncate(2 - usize::from(number % 2 == 0));
-            std::thread::sleep(Duration::from_micros(300));
             fragments
         });
-        std::thread::sleep(Duration::from_millis(600));
+        wait_until("the kernel waits for the others no longer", || given_up() == 30);
         scene.send_slowly(100);
     });
     assert_eq!(check_balance(&stream, sent, 0), 30);
@@ -219,12 +236,10 @@ fn packets_dropped_by_our_own_queue_are_placed_there() {
         let held = HeldThread::first_of(scene.live.id());
         for _ in 0..36 {
             scene.send_at_once(100);
-            std::thread::sleep(Duration::from_millis(5));
+            wait_until_taken(scene.live.id());
         }
-        // A moment for the last ones to be taken out of the socket.
-        std::thread::sleep(Duration::from_millis(100));
         drop(held);
-        std::thread::sleep(Duration::from_millis(200));
+        scene.wait();
         scene.send_slowly(100);
     });
     let lost = check_balance(&stream, sent, 0);
@@ -247,7 +262,6 @@ fn packets_in_a_queue_without_socket_are_lost_beside_and_the_others_in_the_ring(
             // Many senders, whose packets the wire spreads over its queues.
             scene.send_as(6000, |number, bytes| vec![veth::udp(1000 + number as u16 % 64, port, bytes)]);
         });
-        std::thread::sleep(Duration::from_millis(200));
         scene.send_slowly(100);
     });
     let lost = check_balance(&stream, sent, 0);
@@ -297,7 +311,7 @@ fn packets_dropped_by_the_kernels_backlog_are_placed_there() {
     let (stream, sent) = scene_alone(&SINGLE, |scene| {
         scene.send_slowly(100);
         scene.send_at_once(6000);
-        std::thread::sleep(Duration::from_millis(500));
+        scene.wait();
         scene.send_slowly(100);
     });
     let lost = check_balance(&stream, sent, 0);
@@ -320,10 +334,9 @@ fn where_backlog_and_socket_drop_pieces_of_packets_the_rest_is_unlocated() {
         let mut sender = scene.wire.at_sender(|| UdpSender::open(&options)).expect("a sender");
         scene.send_slowly(100);
         scene.stopped(|scene| scene.send_in_pieces(&mut sender, 3000));
-        std::thread::sleep(Duration::from_millis(100));
         scene.send_slowly(50);
         scene.send_in_pieces(&mut sender, 18_000);
-        std::thread::sleep(Duration::from_millis(500));
+        scene.wait();
         scene.send_slowly(100);
     });
     let counted = at(&stream, "inferred_locations", "socket buffer")
@@ -347,7 +360,6 @@ fn where_the_socket_drops_pieces_its_place_has_what_the_kernel_counted_and_no_mo
         let mut sender = scene.wire.at_sender(|| UdpSender::open(&options)).expect("a sender");
         scene.send_slowly(100);
         scene.stopped(|scene| scene.send_in_pieces(&mut sender, 6000));
-        std::thread::sleep(Duration::from_millis(100));
         scene.send_slowly(100);
     });
     let counted = at(&stream, "inferred_locations", "socket buffer");
@@ -391,7 +403,6 @@ fn without_the_counters_of_the_host_the_places_of_our_own_are_known() {
         let port = scene.port;
         scene.send_slowly(100);
         scene.stopped(|scene| scene.send_at_once(3000));
-        std::thread::sleep(Duration::from_millis(100));
         scene.send_as(10, |_, bytes| {
             let mut frame = veth::udp(1000, port, bytes);
             frame[24] ^= 1;

@@ -3,14 +3,19 @@
 
 pub(crate) mod commands;
 pub(crate) mod kafka;
+pub(crate) mod program;
 pub(crate) mod wire;
 
+use evforge_testkit::patience::wait_for;
+pub(crate) use evforge_testkit::patience::wait_until;
 use serde_json::Value;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{Ipv4Addr, TcpListener, TcpStream, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::OnceLock;
-use std::time::{Duration, Instant};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 /// The program.
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_evforge");
@@ -49,14 +54,86 @@ pub(crate) fn send_signal(process: u32, name: &str) {
     assert!(status.expect("kill").success(), "{name}");
 }
 
-/// Waits until something is so; a minute at most, as nothing here takes so long unless it hangs.
-pub(crate) fn wait_until(what: &str, is_so: impl Fn() -> bool) {
-    const PATIENCE: Duration = Duration::from_secs(60);
-    let end = Instant::now() + PATIENCE;
-    while !is_so() {
-        assert!(Instant::now() < end, "not within {PATIENCE:?}: {what}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+/// Ends a receiver in good order as soon as it has all that was sent, by senders that have ended. A time without packets would be no
+/// sign of it: a busy host makes such pauses, too.
+pub(crate) fn end_after_all(receiver: u32) {
+    wait_until_taken(receiver);
+    send_signal(receiver, "TERM");
+}
+
+/// Waits until a receiver has fetched all that was sent before: no core holds packets back, and no socket of it does.
+pub(crate) fn wait_until_taken(receiver: u32) {
+    wait_until("all that was sent is received", || !is_on_its_way() && !is_in_a_socket(receiver));
+}
+
+/// Waits until a program has nothing to do any more: it has all that was sent before, and each of its threads waits for more.
+pub(crate) fn wait_until_idle(process: u32) {
+    wait_until("the program has done its work", || {
+        !is_on_its_way() && !is_in_a_socket(process) && thread_states(process).all(|state| state == 'S')
+    });
+}
+
+/// Holds a program up while `action` happens, until all that is sent in it has come as far as it can.
+pub(crate) fn while_stopped<T>(process: u32, action: impl FnOnce() -> T) -> T {
+    send_signal(process, "STOP");
+    wait_until("the program is stopped", || thread_states(process).all(|state| state == 'T'));
+    let outcome = action();
+    wait_until("all is where it goes", || !is_on_its_way());
+    send_signal(process, "CONT");
+    outcome
+}
+
+/// Time on processors that a process has taken so far; none if it has ended.
+pub(crate) fn work_of(process: u32) -> Duration {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    // Behind the name, which may have brackets of its own: state, …, ticks of 10 ms in the program, and those in the kernel.
+    let numbers = stat.rsplit(") ").next().unwrap_or_default().split(' ').skip(11).take(2);
+    let ticks: u64 = numbers.filter_map(|number| number.parse::<u64>().ok()).sum();
+    Duration::from_millis(10 * ticks)
+}
+
+/// What each thread of a process does, as `ps` shows it: R runs, S waits, T is stopped.
+fn thread_states(process: u32) -> impl Iterator<Item = char> {
+    let threads = std::fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
+    let stats = threads.filter_map(|thread| std::fs::read_to_string(thread.path().join("stat")).ok());
+    // Behind the name, which may have brackets of its own.
+    stats.filter_map(|stat| stat.rsplit(") ").next()?.chars().next())
+}
+
+/// True if a core has packets that it has not brought to their sockets yet.
+pub(crate) fn is_on_its_way() -> bool {
+    let cores = std::fs::read_to_string("/proc/net/softnet_stat").unwrap_or_default();
+    // The length of its backlog, in kernels that have this column.
+    cores.lines().any(|core| core.split(' ').nth(11).is_some_and(|length| length != "00000000"))
+}
+
+/// True if packets, or bytes of a connection, wait in a socket of a process.
+fn is_in_a_socket(process: u32) -> bool {
+    let descriptors = std::fs::read_dir(format!("/proc/{process}/fd")).into_iter().flatten().flatten();
+    let names = descriptors.filter_map(|descriptor| std::fs::read_link(descriptor.path()).ok());
+    let own: Vec<String> = names.filter_map(|name| name.to_str().map(str::to_owned)).collect();
+    ["udp", "tcp"].iter().any(|kind| {
+        // Of its own network namespace.
+        let sockets = std::fs::read_to_string(format!("/proc/{process}/net/{kind}")).unwrap_or_default();
+        sockets.lines().skip(1).any(|socket| {
+            let columns: Vec<&str> = socket.split_whitespace().collect();
+            let is_empty = columns[4].ends_with(":00000000");
+            !is_empty && own.contains(&format!("socket:[{}]", columns[9]))
+        })
+    })
+}
+
+/// Ports that nobody has, neither by UDP nor by TCP. They lie below those that the kernel gives to whoever asks for any, and no other
+/// test is given them.
+pub(crate) fn free_ports<const N: usize>() -> [u16; N] {
+    static GIVEN: AtomicU32 = AtomicU32::new(0);
+    let next = || {
+        let number = std::process::id().wrapping_mul(61).wrapping_add(GIVEN.fetch_add(1, Ordering::Relaxed));
+        let port = u16::try_from(10_000 + number % 20_000).expect("a port");
+        let at = (Ipv4Addr::LOCALHOST, port);
+        (UdpSocket::bind(at).is_ok() && TcpListener::bind(at).is_ok()).then_some(port)
+    };
+    [(); N].map(|()| wait_for("a free port", next))
 }
 
 /// The command lines of all processes, with blanks between arguments, by their numbers.
@@ -99,6 +176,8 @@ pub(crate) struct LiveProgram {
     child: Child,
     /// Where it receives.
     pub(crate) address: String,
+    /// Where it takes commands, if it does.
+    commands: Option<String>,
     report: PathBuf,
     events: PathBuf,
 }
@@ -112,8 +191,8 @@ impl Drop for LiveProgram {
 }
 
 impl LiveProgram {
-    /// Starts a run that ends a second after the last packet, on a port that the kernel chooses; `further` are
-    /// further arguments.
+    /// Starts a run on a port that the kernel chooses; `further` are further arguments. What a sender makes up for at once after it
+    /// was held up has room in its buffer.
     pub(crate) fn start(config: &Path, folder: &Path, further: &[&str]) -> Self {
         let further = [&["--address", "127.0.0.1"], further].concat();
         Self::start_by(Command::new(PROGRAM), config, folder, &further)
@@ -122,24 +201,25 @@ impl LiveProgram {
     /// The same, by a command that runs the program with the arguments after its own; `further` says the address.
     pub(crate) fn start_by(mut command: Command, config: &Path, folder: &Path, further: &[&str]) -> Self {
         let (report, events) = (folder.join("live.json"), folder.join("live.csv"));
-        command.args(["run", "--overwrite", "--port", "0", "--idle", "1s", "--for", "60s", "--config"]);
-        command.arg(config).arg("--report").arg(&report).arg("--events").arg(&events);
+        command.args(["run", "--overwrite", "--port", "0", "--for", "10min", "--set", "receive.buffer=64MB"]);
+        command.arg("--config").arg(config).arg("--report").arg(&report).arg("--events").arg(&events);
         command.args(further);
         let mut child =
             command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the program starts");
         let mut lines = BufReader::new(child.stderr.take().expect("piped")).lines();
-        let mut said = String::new();
+        let (mut said, mut commands) = (String::new(), None);
         let address = loop {
             let Some(line) = lines.next() else { panic!("the program does not receive: {said}") };
             let line = line.expect("text");
             said.push_str(&line);
+            commands = commands.or_else(|| line.strip_prefix("commands at TCP ").map(str::to_owned));
             if let Some(address) = line.strip_prefix("receiving at UDP ") {
                 break address.to_owned();
             }
         };
         // Somebody must go on reading, or the program could stop at a full pipe.
         std::thread::spawn(move || lines.for_each(drop));
-        Self { child, address, report, events }
+        Self { child, address, commands, report, events }
     }
 
     /// Number of the process.
@@ -147,19 +227,36 @@ impl LiveProgram {
         self.child.id()
     }
 
+    /// A counter, of a run with a command port.
+    pub(crate) fn counter(&self, name: &str) -> i64 {
+        let mut port =
+            TcpStream::connect(self.commands.as_ref().expect("a command port")).expect("it is there");
+        port.write_all(format!("STAT_GET_NAME {name}").as_bytes()).expect("it takes the request");
+        let mut reply = [0; 1000];
+        let read = port.read(&mut reply).expect("a reply");
+        let reply = text(&reply[..read]);
+        reply.rsplit(' ').next().and_then(|value| value.parse().ok()).unwrap_or_else(|| panic!("{reply}"))
+    }
+
     pub(crate) fn signal(&self, name: &str) {
         send_signal(self.child.id(), name);
     }
 
-    /// Waits for the end, which must be a good one: the stream of its report, and its events.
+    /// Ends it once it has all that was sent, which must be a good end: the stream of its report, and its events.
     pub(crate) fn finish(self) -> (Value, String) {
         let (success, stream, events) = self.outcome();
         assert!(success);
         (stream, events)
     }
 
-    /// Waits for the end: whether it was a good one, the stream of its report, and its events.
-    pub(crate) fn outcome(mut self) -> (bool, Value, String) {
+    /// Ends it once it has all that was sent: whether that was a good end, the stream of its report, and its events.
+    pub(crate) fn outcome(self) -> (bool, Value, String) {
+        end_after_all(self.child.id());
+        self.ended()
+    }
+
+    /// The same of one that something else ends.
+    pub(crate) fn ended(mut self) -> (bool, Value, String) {
         let success = self.child.wait().expect("it ends").success();
         let report: Value =
             serde_json::from_slice(&std::fs::read(&self.report).expect("a report")).expect("JSON");

@@ -1,7 +1,7 @@
 //! The real program between two network namespaces, for the tests of AF_XDP and of privileges. Needs root.
 #![allow(dead_code)]
 
-use super::{LiveProgram, PROGRAM, evforge, text, workspace};
+use super::{LiveProgram, PROGRAM, evforge, text, wait_until, workspace};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -77,6 +77,17 @@ impl Wire {
             .map(|count| count.replace(' ', ""))
             .and_then(|count| count.parse().ok())
             .expect("a number of packets")
+    }
+
+    /// Waits until so many more packets have left the sender.
+    pub(crate) fn wait_until_sent(&self, packets: u64) {
+        let sent = || {
+            let counter = "/sys/class/net/wire-s/statistics/tx_packets";
+            let output = Self::at(&self.sender, "cat").arg(counter).output().expect("the command ip");
+            text(&output.stdout).trim().parse::<u64>().expect("a counter")
+        };
+        let before = sent();
+        wait_until("further packets are sent", || sent() >= before + packets);
     }
 
     pub(crate) fn has_program(&self) -> bool {

@@ -3,15 +3,12 @@
 use crate::common::{PROGRAM, command_lines, send_signal, text, wait_until};
 use evforge_measure::result_file;
 use evforge_measure::table::Cell;
+use evforge_testkit::patience::patience;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::time::Duration;
-
-/// Nothing here takes so long unless it hangs.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// An agent under way, killed if the test ends early.
 struct Agent {
@@ -131,13 +128,12 @@ fn a_wrong_token_an_agent_that_is_not_there_and_another_version_are_said() {
     let agent = start(folder.path(), &right);
     let output = sweep(folder.path(), &agent.address, &wrong, "300ms").output().expect("it starts");
     assert!(!output.status.success() && said(&output).contains("the token is wrong"), "{}", said(&output));
-    let free = std::net::TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address");
-    let output = sweep(folder.path(), &free.to_string(), &right, "300ms").output().expect("it starts");
+    let output = sweep(folder.path(), "127.0.0.1:1", &right, "300ms").output().expect("it starts");
     assert!(!output.status.success() && said(&output).contains("no agent answers at"), "{}", said(&output));
     assert!(said(&output).contains("evforge measure agent --listen"), "{}", said(&output));
     let ask = |request: &str| {
         let mut connection = TcpStream::connect(&agent.address).expect("the agent");
-        connection.set_read_timeout(Some(PATIENCE)).expect("a time");
+        connection.set_read_timeout(Some(patience())).expect("a time");
         connection.write_all(request.as_bytes()).expect("sent");
         let mut answer = String::new();
         connection.read_to_string(&mut answer).expect("an answer");
@@ -172,7 +168,7 @@ fn whatever_ends_one_end_ends_the_sender_and_is_said() {
         let folder = tempfile::tempdir().expect("a folder");
         let token = token(folder.path(), "token", TOKEN);
         let mut agent = start(folder.path(), &token);
-        let mut command = sweep(folder.path(), &agent.address, &token, "50s");
+        let mut command = sweep(folder.path(), &agent.address, &token, "10min");
         let mut measure = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("it starts");
         wait_until("sending", || senders(folder.path()) > 0);
         let ended = if ends_agent { agent.child.id() } else { measure.id() };

@@ -1,15 +1,13 @@
 //! `evforge demo` takes every shipped configuration: it serves its page, forms events, and ends on request.
 
-use crate::common::send_signal;
+use crate::common::PROGRAM;
+use crate::common::program::Program;
 use crate::page_json::ask;
+use evforge_testkit::patience::wait_for;
 use serde_json::Value;
-use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
-
-/// For starting, a thousand events, and ending: under a second each, more on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The names of all files in `configs/`, but for those that need a wiring table: it is not a part of the program.
 fn shipped() -> Vec<String> {
@@ -30,15 +28,9 @@ fn events_of(ledger: &Value) -> u64 {
 
 /// The ledger of a demonstration once `enough` is true of it.
 fn ledger_with(name: &str, page: &str, enough: impl Fn(&Value) -> bool) -> Value {
-    let deadline = Instant::now() + PATIENCE;
-    loop {
-        let ledger = ask(page, "/api/state.json")["ledger"].take();
-        if enough(&ledger) {
-            return ledger;
-        }
-        assert!(Instant::now() < deadline, "{name}: {ledger}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    wait_for(format!("{name} shows what it should"), || {
+        Some(ask(page, "/api/state.json")["ledger"].take()).filter(&enough)
+    })
 }
 
 fn monitors_with_a_total(ledger: &Value) -> usize {
@@ -48,16 +40,11 @@ fn monitors_with_a_total(ledger: &Value) -> usize {
 
 fn demonstrate(name: &str) {
     let folder = tempfile::tempdir().expect("a folder");
-    let mut child = Command::new(env!("CARGO_BIN_EXE_evforge"))
-        .args(["demo", "--detector", name, "--for", "2min", "--view", "127.0.0.1:0", "--output"])
-        .arg(folder.path())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .expect("evforge starts");
-    let mut lines = BufReader::new(child.stdout.take().expect("its output")).lines().map_while(Result::ok);
-    let page = lines.find_map(|line| line.split_once("http://").map(|(_, page)| page.trim().to_owned()));
-    let page = page.unwrap_or_else(|| panic!("{name} has no page"));
+    let mut command = Command::new(PROGRAM);
+    command.args(["demo", "--detector", name, "--for", "10min", "--view", "127.0.0.1:0", "--output"]);
+    command.arg(folder.path());
+    let program = Program::start(command);
+    let page = program.await_line("Look at it:  http://");
     // While it runs, the page has a picture of each monitor and of the detector.
     let pictures = ask(&page, "/api/pictures.json");
     assert!(!pictures.as_array().expect("a list").is_empty(), "{name}");
@@ -68,20 +55,9 @@ fn demonstrate(name: &str) {
         ledger_with(name, &page, |ledger| monitors_with_a_total(ledger) == 3);
     }
     let ledger = ledger_with(name, &page, |ledger| events_of(ledger) > 1000);
-    let asked = Instant::now();
-    send_signal(child.id(), "INT");
-    lines.for_each(drop);
-    let status = loop {
-        if let Some(status) = child.try_wait().expect("a status") {
-            break status;
-        }
-        if asked.elapsed() > PATIENCE {
-            let _ = child.kill();
-            panic!("{name} does not end");
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    };
-    assert_eq!(status.code(), Some(0), "{name}");
+    program.signal("INT");
+    let (status, printed, said) = program.ended();
+    assert_eq!(status.code(), Some(0), "{name}: {printed}{said}");
     let report = std::fs::read_to_string(folder.path().join("demo-report.json")).expect("a report");
     let mut report: Value = serde_json::from_str(&report).expect("JSON");
     let report = report["streams"][0].take();
@@ -97,5 +73,12 @@ fn demonstrate(name: &str) {
 fn every_shipped_configuration_is_demonstrated() {
     let names = shipped();
     assert!(names.len() >= 17, "{names:?}");
-    names.iter().for_each(|name| demonstrate(name));
+    // Each of them waits for most of its time.
+    let next = AtomicUsize::new(0);
+    let some = || {
+        while let Some(name) = names.get(next.fetch_add(1, Ordering::Relaxed)) {
+            demonstrate(name);
+        }
+    };
+    std::thread::scope(|scope| (0..4).for_each(|_| drop(scope.spawn(some))));
 }

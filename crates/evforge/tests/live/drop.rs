@@ -1,13 +1,12 @@
 //! `evforge drop` as a user runs it: streams over loopback, verified word by word.
 
-use crate::common::{PROGRAM, evforge, text};
+use crate::common::{PROGRAM, end_after_all, evforge, text, wait_until};
 use crate::page_json::ask;
 use evforge_testkit::skip;
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
 
 /// A receiver under way, killed if the test ends early.
 struct Receiver {
@@ -29,15 +28,12 @@ impl Drop for Receiver {
 }
 
 impl Receiver {
-    /// Receives so many streams at ports that the kernel chooses, until nothing has come for a second.
+    /// Receives so many streams at ports that the kernel chooses.
     fn start(folder: &Path, streams: usize, further: &[&str]) -> Self {
         let (sent, report) = (folder.join("sent.json"), folder.join("received.json"));
         let mut command = Command::new(PROGRAM);
         command.args(["drop", "receive", "--address", "127.0.0.1", "--port", "0"]);
-        if !further.contains(&"--idle") {
-            command.args(["--idle", "1s"]);
-        }
-        command.args(["--for", "120s", "--streams", &streams.to_string()]).args(further);
+        command.args(["--for", "10min", "--streams", &streams.to_string()]).args(further);
         command.arg("--sent").arg(&sent).arg("--report").arg(&report);
         if !further.contains(&"off") {
             command.arg("--picture").arg(folder.join("words.png"));
@@ -64,6 +60,7 @@ impl Receiver {
         arguments.extend(self.to.iter().map(String::as_str));
         arguments.extend(further);
         evforge(&arguments);
+        end_after_all(self.child.id());
         let passed = self.child.wait().expect("it ends").success();
         let report: Value =
             serde_json::from_slice(&std::fs::read(&self.report).expect("a report")).expect("JSON");
@@ -254,24 +251,18 @@ fn without_counting_words_identifiers_are_checked_and_the_rest_is_unknown() {
 #[test]
 fn the_page_shows_the_words_of_all_streams_while_they_come_in() {
     let folder = tempfile::tempdir().unwrap();
-    let mut receiver = Receiver::start(folder.path(), 2, &["--view", "127.0.0.1:0", "--idle", "30s"]);
+    let mut receiver = Receiver::start(folder.path(), 2, &["--view", "127.0.0.1:0"]);
     let page = receiver.page.clone().expect("the program says where its page is");
     let fault = ["--blocks", "1", "--block", "128KiB", "--fault", "lose:packet=20", "--rate", "2kpps"];
     let to: Vec<&str> = receiver.to.iter().map(String::as_str).collect();
     evforge(&[&["drop", "send"], &to[..], &fault].concat());
-    let end = Instant::now() + Duration::from_secs(20);
     // Each stream lacks a packet of 1000 words, which are the rarest ones.
-    let seen = loop {
+    wait_until("all words are in the picture", || {
         let image = ask(&page, "/api/image.json");
         let counts = image["counts"].as_array().unwrap();
-        let sum: u64 = counts.iter().filter_map(Value::as_u64).sum();
-        if sum == 2 * 64_536 || Instant::now() > end {
-            assert_eq!(counts.len(), 2 * 65_536);
-            break sum;
-        }
-        std::thread::sleep(Duration::from_millis(50));
-    };
-    assert_eq!(seen, 2 * 64_536);
+        assert_eq!(counts.len(), 2 * 65_536);
+        counts.iter().filter_map(Value::as_u64).sum::<u64>() == 2 * 64_536
+    });
     let state = ask(&page, "/api/state.json");
     assert_eq!(number(&state, "/events"), 2 * 64_536);
     assert_eq!(

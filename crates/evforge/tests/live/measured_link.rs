@@ -160,15 +160,11 @@ fn a_soak_that_is_asked_to_end_says_what_it_has_shown_so_far() {
     command.args(["--segment", "1s", "--output"]).arg(&result);
     command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
     let mut child = command.spawn().expect("it starts");
-    let end = std::time::Instant::now() + Duration::from_secs(120);
     let segments = || {
         let read = evforge_lab::soak::Checkpoint::read(&result.join(evforge_lab::soak::CHECKPOINT));
         read.map_or(0, |checkpoint| checkpoint.segments.len())
     };
-    while segments() < 2 {
-        assert!(std::time::Instant::now() < end, "no second segment");
-        std::thread::sleep(Duration::from_millis(50));
-    }
+    crate::common::wait_until("there is a second segment", || segments() >= 2);
     crate::common::send_signal(child.id(), "INT");
     assert!(!child.wait().expect("it ends").success());
     let found = evforge_measure::result_file::read(&result).expect("a result");

@@ -4,7 +4,7 @@
 //! detector hold more and more: time that stands still, that leaps, that runs back, a group that never ends, a source that is alone.
 //! `EVFORGE_SOAK=100` (`make soak`) sends twenty times as many packets.
 
-use crate::common::{PROGRAM, text, workspace};
+use crate::common::{PROGRAM, text, wait_until_idle, wait_until_taken, workspace};
 use crate::watched::Watched;
 use evforge_core::packet::{PacketOrigin, PacketSlab};
 use evforge_core::packet_source::Fill;
@@ -14,7 +14,6 @@ use std::io::Write;
 use std::net::{SocketAddr, TcpStream, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
 
 /// Packets of a stream.
 const PACKETS: usize = 40;
@@ -229,8 +228,7 @@ fn no_run_takes_more_memory_than_its_check_says() {
         let of_file = Watched::start(&from_file).end().most;
 
         let record = file("record.pcapng");
-        let receiving =
-            ["--record", &record, "--address", "127.0.0.1", "--port", "0", "--idle", "2s", "--for", "60s"];
+        let receiving = ["--record", &record, "--address", "127.0.0.1", "--port", "0", "--for", "10min"];
         let live = [&outputs[..], &receiving].concat();
         let live_bound = check(&live)["memory"]["total_bytes"].as_u64().expect("a number");
         let program =
@@ -241,12 +239,12 @@ fn no_run_takes_more_memory_than_its_check_says() {
         for (number, Sent { bytes, .. }) in streams.iter().enumerate() {
             // Whether it is taken, or lost: it must cost no more.
             let _ = socket.send_to(bytes, address);
-            if number % 32 == 0 {
-                std::thread::sleep(Duration::from_millis(1));
+            if number % 128 == 127 {
+                wait_until_taken(program.id());
             }
         }
         let more = stalled(page);
-        std::thread::sleep(Duration::from_millis(300));
+        wait_until_idle(program.id());
         program.signal("INT");
         let of_live = program.end().most;
         drop((waiting, more));

@@ -1,6 +1,6 @@
 //! `evforge send` and `evforge receive` as a user runs them.
 
-use crate::common::{PROGRAM, evforge, text};
+use crate::common::{PROGRAM, end_after_all, evforge, free_ports, text};
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -14,6 +14,14 @@ impl Drop for Receiver {
         // Ended already in the good case.
         let _ = self.0.kill();
         let _ = self.0.wait();
+    }
+}
+
+impl Receiver {
+    /// Ends it once it has all that was sent, which must be a good end.
+    fn end(mut self) {
+        end_after_all(self.0.id());
+        assert!(self.0.wait().expect("it ends").success());
     }
 }
 
@@ -47,12 +55,16 @@ fn run(folder: &Path, receiving: &[&str], sending: &[&str]) -> Outcome {
     let path = |name: &str| folder.join(name).to_str().expect("text").to_owned();
     let (sent, received) = (path("sent.json"), path("received.json"));
     let mut command = Command::new(PROGRAM);
-    command.args(["receive", "--address", "127.0.0.1", "--port", "0", "--idle", "1s", "--for", "60s"]);
+    command.args(["receive", "--address", "127.0.0.1", "--port", "0", "--for", "10min"]);
     command.args(["--sent", &sent, "--report", &received]).args(receiving);
     let (mut receiver, addresses) = started(command.stdout(Stdio::piped()), 1);
     let address = addresses[0].clone();
     let output = evforge(&[&["send", "--to", &address, "--report", &sent], sending].concat());
     let mut said = text(&output.stdout);
+    // The end of a connection is that of its receiver.
+    if !receiving.contains(&"--tcp") {
+        end_after_all(receiver.0.id());
+    }
     let stdout = BufReader::new(receiver.0.stdout.take().expect("piped"));
     said.extend(stdout.lines().map(|line| line.expect("text") + "\n"));
     let is_good = receiver.0.wait().expect("it ends").success();
@@ -214,9 +226,9 @@ fn every_flow_of_three_senders_is_accounted_for_by_two_threads_at_one_address() 
     let report = path("received.json");
     let mut command = Command::new(PROGRAM);
     command.args(["receive", "--address", "127.0.0.1", "--port", "0", "--sockets", "2", "--core", "0,1"]);
-    command.args(["--idle", "1s", "--for", "60s", "--report", &report]);
+    command.args(["--for", "10min", "--report", &report]);
     sent.iter().for_each(|path| _ = command.args(["--sent", path]));
-    let (mut receiver, addresses) = started(command.stdout(Stdio::null()), 1);
+    let (receiver, addresses) = started(command.stdout(Stdio::null()), 1);
     let address = addresses[0].clone();
     std::thread::scope(|scope| {
         for report in &sent {
@@ -243,7 +255,7 @@ fn every_flow_of_three_senders_is_accounted_for_by_two_threads_at_one_address() 
             });
         }
     });
-    assert!(receiver.0.wait().expect("it ends").success());
+    receiver.end();
     let received: Value = serde_json::from_slice(&std::fs::read(&report).expect("a report")).expect("JSON");
     assert_eq!(packets(&received), [12_000, 12_000 - FLOWS, FLOWS]);
     assert_eq!((number(&received, "/unaccounted"), &received["mismatches"]), (0, &Value::Array(Vec::new())));
@@ -261,21 +273,15 @@ fn every_flow_of_three_senders_is_accounted_for_by_two_threads_at_one_address() 
 fn several_ports_are_received_and_a_flow_belongs_to_its_port() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).to_str().expect("text").to_owned();
-    // Two ports that are free: chosen by the kernel, and given back.
-    let free = || std::net::UdpSocket::bind("127.0.0.1:0").expect("a port");
-    let (one, two) = (free(), free());
-    let [first, second] = [&one, &two].map(|socket| socket.local_addr().expect("an address").port());
-    drop((one, two));
+    let [first, second, source] = free_ports();
     let report = path("received.json");
     let ports = format!("{first},{second}");
     let mut command = Command::new(PROGRAM);
-    command.args(["receive", "--address", "127.0.0.1", "--port", &ports, "--idle", "1s", "--for", "60s"]);
+    command.args(["receive", "--address", "127.0.0.1", "--port", &ports, "--for", "10min"]);
     command.args(["--report", &report, "--sent", &path("1.json"), "--sent", &path("2.json")]);
-    let (mut receiver, _) = started(command.stdout(Stdio::null()), 2);
+    let (receiver, _) = started(command.stdout(Stdio::null()), 2);
     // From the same source port, so that only the destination tells the flows apart.
-    let source = free();
-    let source_address = source.local_addr().expect("an address").to_string();
-    drop(source);
+    let source_address = format!("127.0.0.1:{source}");
     for (port, packets, name) in [(first, "300", "1.json"), (second, "200", "2.json")] {
         let to = format!("127.0.0.1:{port}");
         let output = evforge(&[
@@ -293,7 +299,7 @@ fn several_ports_are_received_and_a_flow_belongs_to_its_port() {
         ]);
         assert!(output.status.success(), "{}", text(&output.stderr));
     }
-    assert!(receiver.0.wait().expect("it ends").success());
+    receiver.end();
     let received: Value = serde_json::from_slice(&std::fs::read(&report).expect("a report")).expect("JSON");
     assert_eq!(packets(&received), [500, 500, 0]);
     let flows: Vec<_> = received["flows"]
@@ -314,9 +320,9 @@ fn packets_of_udptx_are_received_with_nothing_unexplained() {
     let folder = tempfile::tempdir().unwrap();
     let report = folder.path().join("received.json");
     let mut command = Command::new(PROGRAM);
-    command.args(["receive", "--address", "127.0.0.1", "--port", "0", "--idle", "500ms", "--for", "60s"]);
+    command.args(["receive", "--address", "127.0.0.1", "--port", "0", "--for", "10min"]);
     command.args(["--layout", "udptx", "--report"]).arg(&report);
-    let (mut receiver, addresses) = started(command.stdout(Stdio::null()), 1);
+    let (receiver, addresses) = started(command.stdout(Stdio::null()), 1);
     let address = addresses[0].clone();
     let socket = std::net::UdpSocket::bind("127.0.0.1:0").expect("a port");
     // Over the wrap of 32 bits, without one number, and one late.
@@ -329,7 +335,7 @@ fn packets_of_udptx_are_received_with_nothing_unexplained() {
         packet[..4].copy_from_slice(&number.to_le_bytes());
         socket.send_to(&packet, &address).expect("a packet over loopback");
     }
-    assert!(receiver.0.wait().expect("it ends").success());
+    receiver.end();
     let received: Value = serde_json::from_slice(&std::fs::read(&report).expect("a report")).expect("JSON");
     assert_eq!(packets(&received), [200, 199, 1]);
     assert_eq!((number(&received, "/packets/reordered"), number(&received, "/packets/duplicated")), (1, 0));

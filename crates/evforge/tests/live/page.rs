@@ -1,5 +1,6 @@
 //! The page of a run as a script finds it: its address, who may ask, and its answers with the data of a real run.
 
+use crate::common::wait_until;
 use evforge_testkit::http_document::Documented;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -7,10 +8,6 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
-
-/// Nothing here takes so long unless it hangs.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What somebody must know who changes anything.
 const TOKEN: &str = "a-token-for-the-test-of-the-page";
@@ -97,15 +94,11 @@ fn a_run_answers_with_what_is_documented() {
     let demo = Demo::start(&["--detector", "gdgem", "--view", "127.0.0.1:0"]);
     assert_eq!(demo.json("POST", "/monitor/on")["on"], true);
     let mut seen = BTreeSet::new();
-    let started = Instant::now();
     // The page is there before its run.
-    while demo.ask("GET", "/api/control/state", "127.0.0.1").0 == 409 {
-        assert!(started.elapsed() < PATIENCE, "no run");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    wait_until("there is a run", || demo.ask("GET", "/api/control/state", "127.0.0.1").0 != 409);
     let wanted =
         ["DiscardState", "MonitorChannel", "MonitorPlane", "MonitorTrack", "MonitorHit", "SourceState"];
-    while !wanted.iter().all(|object| seen.contains(*object)) {
+    wait_until(format!("each of {wanted:?} comes"), || {
         // What is changed below /api/control, and what only a service has, is looked at in control_api.rs; a Gd-GEM has no spectra
         // of beam monitors, which are in page/beam.rs of crates/view.
         let refused = ["/monitor/off", "/api/control/runs", "/api/control/log", "/api/monitor-spectrum.json"];
@@ -118,9 +111,8 @@ fn a_run_answers_with_what_is_documented() {
                 documented.check(object, &demo.json(&path.method, &path.example), &mut seen);
             }
         }
-        assert!(started.elapsed() < PATIENCE, "only these came: {seen:?}");
-        std::thread::sleep(Duration::from_millis(100));
-    }
+        wanted.iter().all(|object| seen.contains(*object))
+    });
     assert_eq!(demo.json("POST", "/monitor/off")["on"], false);
     assert_eq!(demo.end(), "", "a page that only this host can reach needs no warning");
 }

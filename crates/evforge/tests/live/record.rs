@@ -1,13 +1,12 @@
 //! `evforge record` and `evforge replay` as a user runs them.
 
-use crate::common::{LiveProgram, PROGRAM, evforge, text, workspace};
+use crate::common::{LiveProgram, PROGRAM, end_after_all, evforge, text, wait_until, workspace};
 use evforge_core::packet::{ArrivalClock, Packet, PacketOrigin, PacketSlab};
 use evforge_net::capture::{CaptureReader, Fill, PcapngWriter};
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
 
 /// A recording under way, killed if the test ends early.
 struct Recording {
@@ -25,11 +24,11 @@ impl Drop for Recording {
 }
 
 impl Recording {
-    /// Records so many ports, which the kernel chooses, into `run.pcapng`, until nothing has come for a second.
+    /// Records so many ports, which the kernel chooses, into `run.pcapng`.
     fn start(folder: &Path, ports: usize, further: &[&str]) -> Self {
         let report = folder.join("record.json");
         let mut command = Command::new(PROGRAM);
-        command.args(["record", "--overwrite", "--address", "127.0.0.1", "--idle", "1s", "--for", "60s"]);
+        command.args(["record", "--overwrite", "--address", "127.0.0.1", "--for", "10min"]);
         for _ in 0..ports {
             command.args(["--port", "0"]);
         }
@@ -47,7 +46,9 @@ impl Recording {
         Self { child, addresses, report }
     }
 
+    /// Ends it once it has all that was sent: its report.
     fn finish(mut self) -> Value {
+        end_after_all(self.child.id());
         assert!(self.child.wait().expect("it ends").success());
         serde_json::from_slice(&std::fs::read(&self.report).expect("a report")).expect("JSON")
     }
@@ -246,10 +247,9 @@ fn a_killed_recording_leaves_a_readable_file() {
     let expected = payloads(simulated.as_ref());
     let bytes: usize = expected.iter().map(Vec::len).sum();
     // Nothing waits longer than a fraction of a second before it is written.
-    let end = Instant::now() + Duration::from_secs(20);
-    while std::fs::metadata(left()).unwrap().len() < bytes as u64 && Instant::now() < end {
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    wait_until("nearly all of it is on the disk", || {
+        std::fs::metadata(left()).unwrap().len() >= bytes as u64
+    });
     recording.child.kill().unwrap();
     recording.child.wait().unwrap();
     assert!(!folder.path().join("run.pcapng").exists(), "it has the name of a complete file");

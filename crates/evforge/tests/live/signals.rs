@@ -1,15 +1,12 @@
 //! What signals do to the real program: which end a run in good order, and which do nothing. Pipes as inputs obey them, too.
 
-use crate::common::{LiveProgram, PROGRAM, evforge, send_signal, text, workspace};
+use crate::common::program::Program;
+use crate::common::{LiveProgram, PROGRAM, evforge, wait_until, workspace};
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::UdpSocket;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant};
-
-/// Nothing here takes so long unless it hangs.
-const PATIENCE: Duration = Duration::from_secs(20);
+use std::process::{Command, Stdio};
 
 fn config() -> String {
     workspace().join("configs/gdgem-srs.toml").to_str().expect("text").to_owned()
@@ -20,43 +17,6 @@ fn program() -> Command {
     let mut command = Command::new("env");
     command.args(["--default-signal=HUP", PROGRAM]);
     command
-}
-
-/// A program under way, killed if the test ends early.
-struct Program(Option<Child>);
-
-impl Program {
-    fn start(command: &mut Command) -> Self {
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        Self(Some(command.spawn().expect("the program starts")))
-    }
-
-    fn id(&self) -> u32 {
-        self.0.as_ref().expect("it is under way").id()
-    }
-
-    fn has_ended(&mut self) -> bool {
-        self.0.as_mut().expect("it is under way").try_wait().expect("a state").is_some()
-    }
-
-    /// Waits for the end, which must come.
-    fn end(mut self) -> Output {
-        let begin = Instant::now();
-        while !self.has_ended() {
-            assert!(begin.elapsed() < PATIENCE, "the program does not end");
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        self.0.take().expect("it is under way").wait_with_output().expect("its output")
-    }
-}
-
-impl Drop for Program {
-    fn drop(&mut self) {
-        if let Some(child) = &mut self.0 {
-            let _ = child.kill();
-            let _ = child.wait();
-        }
-    }
 }
 
 fn json(path: &Path) -> Value {
@@ -82,9 +42,9 @@ fn a_hang_up_ends_a_run_in_good_order() {
     let live = endless(program(), folder.path());
     live.signal("HUP");
     // It comes twice when a terminal goes.
-    std::thread::sleep(Duration::from_millis(1));
+    wait_until("the first one has come", || !has_hang_up(live.id(), "ShdPnd"));
     let _ = Command::new("kill").args(["-s", "HUP", &live.id().to_string()]).status();
-    let (success, stream, events) = live.outcome();
+    let (success, stream, events) = live.ended();
     assert_eq!(stream["unaccounted"], 0);
     assert!(events.starts_with("time_ns,pixel_id"), "{events}");
     let report = json(&folder.path().join("live.json"));
@@ -100,12 +60,13 @@ fn a_hang_up_that_was_ignored_from_the_beginning_ends_nothing() {
     command.args(["-c", "trap '' HUP; exec \"$0\" \"$@\"", PROGRAM]);
     let live = endless(command, folder.path());
     live.signal("HUP");
+    // Nor will the kernel bring it another one.
+    assert!(has_hang_up(live.id(), "SigIgn") && !has_hang_up(live.id(), "SigCgt"));
     let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
     for _ in 0..100 {
         socket.send_to(b"x", &live.address).expect("sending");
-        std::thread::sleep(Duration::from_millis(2));
     }
-    // All have come, so the run went on; it ends for want of more. What came is of no format, which is an alarm.
+    // All have come, so the run went on. What came is of no format, which is an alarm.
     let (_, stream, _) = live.outcome();
     assert_eq!(stream["packets"]["handed_over"], 100, "{stream:#}");
 }
@@ -139,40 +100,45 @@ fn a_hang_up_ends_every_long_command_in_good_order() {
     let sink = UdpSocket::bind("127.0.0.1:0").expect("a socket");
     let to = sink.local_addr().expect("an address").to_string();
     let config = config();
-    let commands: &[&[&str]] = &[
-        &["record", "--address", "127.0.0.1", "--port", "0", "--output", &file("recorded.pcapng")],
-        &["replay", &capture, "--to", &to, "--rate", "10pps"],
-        &["simulate", "--config", &config, "--to", &to],
-        &["send", "--to", &to, "--rate", "100pps"],
-        &["receive", "--address", "127.0.0.1", "--port", "0"],
-        &["drop", "send", "--to", &to, "--rate", "100pps", "--for", "60s"],
-        &["drop", "receive", "--address", "127.0.0.1", "--port", "0"],
-        &["demo", "--view", "127.0.0.1:0", "--output", &file("demo")],
+    sink.set_nonblocking(true).expect("a setting");
+    // It is in the middle of its work once it says this, or else a packet of it has come.
+    let commands: &[(&[&str], &str)] = &[
+        (
+            &["record", "--address", "127.0.0.1", "--port", "0", "--output", &file("recorded.pcapng")],
+            "receiving at",
+        ),
+        (&["replay", &capture, "--to", &to, "--rate", "10pps"], ""),
+        (&["simulate", "--config", &config, "--to", &to], ""),
+        (&["send", "--to", &to, "--rate", "100pps"], ""),
+        (&["receive", "--address", "127.0.0.1", "--port", "0"], "receiving at"),
+        (&["drop", "send", "--to", &to, "--rate", "100pps", "--for", "10min"], ""),
+        (&["drop", "receive", "--address", "127.0.0.1", "--port", "0"], "receiving at"),
+        (&["demo", "--view", "127.0.0.1:0", "--output", &file("demo")], "Look at it"),
     ];
-    for command in commands {
-        let mut program = Program::start(program().args(*command));
-        // Until it has its handlers: it catches SIGHUP then.
-        let begin = Instant::now();
-        while !catches_hang_up(program.id()) {
-            if program.has_ended() {
-                panic!("{command:?} has ended: {}", text(&program.end().stderr));
-            }
-            assert!(begin.elapsed() < PATIENCE, "{command:?} never catches SIGHUP");
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        std::thread::sleep(Duration::from_millis(300));
-        send_signal(program.id(), "HUP");
-        let output = program.end();
-        let said = text(&output.stdout);
-        assert!(output.status.code().is_some(), "{command:?} was killed: {:?}", output.status);
-        assert!(said.lines().count() > 1, "{command:?} says nothing: {said}\n{}", text(&output.stderr));
+    for (command, sign) in commands {
+        let mut started = program();
+        started.args(*command);
+        let program = Program::start(started);
+        program.wait_for(&format!("{command:?} catches SIGHUP and is at work"), || {
+            let is_at_work = match *sign {
+                "" => sink.recv(&mut [0; 16]).is_ok(),
+                sign => program.said().contains(sign) || program.printed().contains(sign),
+            };
+            (is_at_work && has_hang_up(program.id(), "SigCgt")).then_some(())
+        });
+        program.signal("HUP");
+        let (status, printed, said) = program.ended();
+        assert!(status.code().is_some(), "{command:?} was killed: {status:?}");
+        assert!(printed.lines().count() > 1, "{command:?} says nothing: {printed}\n{said}");
+        while sink.recv(&mut [0; 16]).is_ok() {}
     }
 }
 
-fn catches_hang_up(process: u32) -> bool {
+/// Whether SIGHUP is in this set of signals of a process: caught, ignored, or on its way to it.
+fn has_hang_up(process: u32, set: &str) -> bool {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
-    let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
-    caught.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask & 1 != 0)
+    let mask = status.lines().find_map(|line| line.strip_prefix(set)?.strip_prefix(":"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask & 1 != 0)
 }
 
 #[test]
@@ -203,11 +169,7 @@ fn a_terminal_that_goes_away_ends_a_run_in_good_order() {
     screen.read_exact(&mut [0; 40]).expect("a line");
     script.kill().expect("it can be killed");
     script.wait().expect("it ends");
-    let begin = Instant::now();
-    while !report.is_file() {
-        assert!(begin.elapsed() < PATIENCE, "there is no report");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    wait_until("there is a report", || report.is_file());
     assert_eq!(json(&report)["ending"], "stopped");
 }
 
@@ -221,7 +183,7 @@ fn run_on_pipe(folder: &Path, further: &[&str]) -> (PathBuf, Program) {
     command.args(["run", "--overwrite", "--config", &config(), "--input"]).arg(&pipe);
     command.arg("--events").arg(folder.join("events.csv")).arg("--report").arg(folder.join("report.json"));
     command.args(further);
-    (pipe, Program::start(&mut command))
+    (pipe, Program::start(command))
 }
 
 /// Waits until a program has a file open.
@@ -232,11 +194,12 @@ fn wait_until_open(process: u32, path: &Path) {
             entries.flatten().any(|entry| std::fs::read_link(entry.path()).is_ok_and(|target| target == path))
         })
     };
-    let begin = Instant::now();
-    while !is_open() {
-        assert!(begin.elapsed() < PATIENCE, "{} is never opened", path.display());
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    wait_until(format!("{} is open", path.display()), is_open);
+}
+
+/// Waits until all that was written into a pipe has been read.
+fn wait_until_empty(pipe: &std::fs::File) {
+    wait_until("the pipe is read", || rustix::io::ioctl_fionread(pipe).expect("a pipe") == 0);
 }
 
 #[test]
@@ -245,16 +208,12 @@ fn a_run_ends_on_request_while_nobody_writes_into_its_pipe() {
         [("TERM", "input.threads=1"), ("INT", "input.threads=2"), ("HUP", "input.threads=1")]
     {
         let folder = tempfile::tempdir().expect("a folder");
-        let (_, program) = run_on_pipe(folder.path(), &["--set", threads]);
-        let begin = Instant::now();
-        while !catches_hang_up(program.id()) && begin.elapsed() < PATIENCE {
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        std::thread::sleep(Duration::from_millis(200));
-        send_signal(program.id(), signal);
-        let output = program.end();
-        assert!(output.status.success(), "{signal}: {:?} {}", output.status, text(&output.stderr));
-        assert!(text(&output.stdout).contains("stopped on request"), "{}", text(&output.stdout));
+        let (pipe, program) = run_on_pipe(folder.path(), &["--set", threads]);
+        wait_until_open(program.id(), &pipe);
+        program.signal(signal);
+        let (status, printed, said) = program.ended();
+        assert!(status.success(), "{signal}: {status:?} {said}");
+        assert!(printed.contains("stopped on request"), "{printed}");
         assert_eq!(json(&folder.path().join("report.json"))["ending"], "stopped");
     }
 }
@@ -269,12 +228,11 @@ fn a_run_ends_on_request_while_the_writer_of_its_pipe_is_silent() {
         let mut writer = std::fs::File::options().write(true).open(&pipe).expect("a reader");
         // In the middle of a packet.
         writer.write_all(&capture[..capture.len() / 2]).expect("writing");
-        wait_until_open(program.id(), &pipe);
-        std::thread::sleep(Duration::from_millis(500));
-        send_signal(program.id(), "TERM");
-        let output = program.end();
+        wait_until_empty(&writer);
+        program.signal("TERM");
+        let (status, _, said) = program.ended();
         drop(writer);
-        assert!(output.status.success(), "{:?} {}", output.status, text(&output.stderr));
+        assert!(status.success(), "{status:?} {said}");
         let report = json(&folder.path().join("report.json"));
         assert_eq!(report["ending"], "stopped");
         let stream = &report["streams"][0];
@@ -302,23 +260,19 @@ fn a_pipe_is_read_to_its_end_as_a_file_is() {
     let mut writer = std::fs::File::options().write(true).open(&pipe).expect("a reader");
     for part in capture.chunks(capture.len() / 3) {
         writer.write_all(part).expect("writing");
-        std::thread::sleep(Duration::from_millis(150));
+        wait_until_empty(&writer);
     }
     drop(writer);
-    let output = program.end();
-    assert!(output.status.success(), "{}", text(&output.stderr));
+    let (success, _, said) = program.end();
+    assert!(success, "{said}");
     assert_eq!(json(&folder.path().join("report.json"))["ending"], "complete");
     let events = |name: &str| std::fs::read_to_string(file(name)).expect("events");
     assert_eq!(events("events.csv"), events("file.csv"));
     // One that nobody writes anything into is an empty file.
     let (pipe, program) = run_on_pipe(folder.path(), &[]);
     drop(std::fs::File::options().write(true).open(&pipe).expect("a reader"));
-    let output = program.end();
-    assert!(
-        !output.status.success() && text(&output.stdout).contains("INPUT FAILED"),
-        "{}",
-        text(&output.stdout)
-    );
+    let (success, printed, _) = program.end();
+    assert!(!success && printed.contains("INPUT FAILED"), "{printed}");
 }
 
 #[test]
@@ -326,32 +280,32 @@ fn a_replay_of_a_pipe_ends_on_request() {
     let folder = tempfile::tempdir().expect("a folder");
     let pipe = folder.path().join("packets.pcapng");
     assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo").success());
-    let program =
-        Program::start(program().args(["replay", pipe.to_str().expect("text"), "--to", "127.0.0.1:9"]));
+    let mut command = program();
+    command.arg("replay").arg(&pipe).args(["--to", "127.0.0.1:9"]);
+    let program = Program::start(command);
     wait_until_open(program.id(), &pipe);
-    std::thread::sleep(Duration::from_millis(200));
-    send_signal(program.id(), "TERM");
-    let output = program.end();
-    assert!(output.status.success(), "{:?} {}", output.status, text(&output.stderr));
+    program.signal("TERM");
+    let (status, _, said) = program.ended();
+    assert!(status.success(), "{status:?} {said}");
 }
 
 #[test]
 fn a_run_ends_on_request_while_it_waits_for_a_broker() {
     // It takes connections, and never answers.
     let silent = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    silent.set_nonblocking(true).expect("a setting");
     let brokers = format!("outputs.kafka.brokers=\"{}\"", silent.local_addr().expect("its address"));
     for topics_are_made in ["false", "true"] {
         let creates = format!("outputs.kafka.create_topics={topics_are_made}");
         let mut command = program();
         command.args(["run", "--config", &config(), "--address", "127.0.0.1", "--port", "0", "--quiet"]);
         command.args(["--set", &brokers, "--set", "outputs.kafka.topic=\"events\"", "--set", &creates]);
-        let started = Program::start(&mut command);
+        let started = Program::start(command);
         // The library has connected: the run waits for its answer.
-        let _connection = silent.accept().expect("the run asks the broker");
-        send_signal(started.id(), "TERM");
-        let output = started.end();
-        let said = text(&output.stderr);
+        let _connection = started.wait_for("it asks the broker", || silent.accept().ok());
+        started.signal("TERM");
+        let (status, _, said) = started.ended();
         assert!(said.contains("the end was asked for before the brokers had answered"), "{said}");
-        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert_eq!(status.code(), Some(1), "{said}");
     }
 }

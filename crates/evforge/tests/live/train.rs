@@ -1,13 +1,12 @@
 //! `evforge train send` as a user runs it: trains over loopback, put together again and checked byte by byte.
 
-use crate::common::{PROGRAM, text};
+use crate::common::{PROGRAM, is_on_its_way, text, wait_until};
 use evforge_train::generate::CounterPattern;
 use evforge_wire::train::{Train, TrainHeader, TrainPacket};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::net::UdpSocket;
 use std::process::Command;
-use std::time::Duration;
 
 /// Trains of 2240 bytes in 12 packets.
 const SMALL: [&str; 6] = ["--image-size", "1000B", "--images", "2", "--packet", "200B"];
@@ -22,8 +21,9 @@ fn nodes(count: usize) -> (Vec<UdpSocket>, Vec<String>) {
 
 /// What has come: the port it is from, and the bytes.
 fn received(socket: &UdpSocket) -> Vec<(u16, Vec<u8>)> {
-    // The sender has ended: what is not there does not come.
-    socket.set_read_timeout(Some(Duration::from_millis(100))).expect("a timeout");
+    // The sender has ended: what is not there then does not come.
+    wait_until("all that was sent is there", || !is_on_its_way());
+    socket.set_nonblocking(true).expect("a setting");
     let mut memory = [0; 65_536];
     std::iter::from_fn(|| {
         let (bytes, from) = socket.recv_from(&mut memory).ok()?;

@@ -1,6 +1,7 @@
 //! Two layers of nodes: the first gets trains over UDP, and passes them on over TCP to the second.
 
-use crate::common::{PROGRAM, evforge, send_signal, text, wait_until};
+use crate::common::{PROGRAM, end_after_all, evforge, free_ports, send_signal, text, wait_until};
+use crate::page_json::ask;
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -10,6 +11,8 @@ use std::process::{Child, Command, Stdio};
 struct Node {
     child: Child,
     address: String,
+    /// Where its page is, if it has one.
+    page: Option<String>,
     report: PathBuf,
 }
 
@@ -25,9 +28,9 @@ impl Drop for Node {
 fn node(folder: &Path, name: &str, port: &str, arguments: &[&str]) -> Node {
     let report = folder.join(format!("{name}.json"));
     let mut child = Command::new(PROGRAM)
-        .args(["train", "receive", "--address", "127.0.0.1", "--port", port, "--for", "120s"])
+        .args(["train", "receive", "--address", "127.0.0.1", "--port", port, "--for", "10min"])
         // On a busy machine the worker may be behind, and the sender may stand still, for a while.
-        .args(["--waiting", "16", "--time-out", "3s"])
+        .args(["--waiting", "16", "--time-out", "1min"])
         .args(arguments)
         .arg("--report")
         .arg(&report)
@@ -36,24 +39,27 @@ fn node(folder: &Path, name: &str, port: &str, arguments: &[&str]) -> Node {
         .spawn()
         .expect("it starts");
     let mut lines = BufReader::new(child.stderr.take().expect("a pipe")).lines();
-    let address = loop {
+    let (mut address, mut page) = (None, None);
+    while address.is_none() || (arguments.contains(&"--view") && page.is_none()) {
         let line = lines.next().expect("a line").expect("a line");
-        if let Some((_, address)) = line.split_once(" at TCP ").or_else(|| line.split_once(" at UDP ")) {
-            break address.to_owned();
-        }
-    };
+        let behind = |words: &str| line.split_once(words).map(|(_, rest)| rest.to_owned());
+        address = address.or_else(|| behind(" at TCP ").or_else(|| behind(" at UDP ")));
+        page = page.or_else(|| behind("live view at http://"));
+    }
     std::thread::spawn(move || lines.for_each(drop));
-    Node { child, address, report }
+    Node { child, address: address.expect("an address"), page, report }
 }
 
 impl Node {
-    fn port(&self) -> &str {
-        self.address.rsplit(':').next().expect("a port")
+    /// Trains that its page has counted.
+    fn trains(&self) -> u64 {
+        let page = self.page.as_ref().expect("it has a page");
+        ask(page, "/api/state.json")["events"].as_u64().expect("a number")
     }
 
-    /// Ends it: whether it was good, what it said, and its report.
+    /// Ends it once it has all that was sent: whether it was good, what it said, and its report.
     fn end(mut self) -> (bool, String, Value) {
-        send_signal(self.child.id(), "INT");
+        end_after_all(self.child.id());
         self.ended()
     }
 
@@ -137,9 +143,11 @@ fn a_second_layer_that_is_killed_and_started_again_gets_trains_again_and_both_co
     let folder = tempfile::tempdir().expect("a folder");
     let files = ["killed", "again"].map(|name| folder.path().join(name).display().to_string());
     let arguments = ["--tcp", "--images", "1", "--check", "--files"];
-    let mut killed = node(folder.path(), "killed", "0", &[&arguments[..], &[&files[0]]].concat());
+    let [port] = free_ports().map(|port| port.to_string());
+    let mut killed = node(folder.path(), "killed", &port, &[&arguments[..], &[&files[0]]].concat());
     let to = format!("tcp://{}", killed.address);
-    let first = node(folder.path(), "first", "0", &["--images", "1", "--forward", &to]);
+    let arguments_of_first = ["--images", "1", "--view", "127.0.0.1:0", "--forward", &to];
+    let first = node(folder.path(), "first", "0", &arguments_of_first);
     let mut sender = Command::new(PROGRAM)
         .args([
             "train",
@@ -151,7 +159,7 @@ fn a_second_layer_that_is_killed_and_started_again_gets_trains_again_and_both_co
             "--frequency",
             "20Hz",
             "--for",
-            "100s",
+            "10min",
         ])
         .args(["--rate", "5kpps", "--quiet"])
         .spawn()
@@ -160,13 +168,12 @@ fn a_second_layer_that_is_killed_and_started_again_gets_trains_again_and_both_co
     killed.child.kill().expect("it is killed");
     killed.child.wait().expect("it ends");
     // Meanwhile the first one goes on.
-    std::thread::sleep(std::time::Duration::from_secs(1));
-    let again = node(folder.path(), "again", killed.port(), &[&arguments[..], &[&files[1]]].concat());
+    let before = first.trains();
+    wait_until("the first layer goes on", || first.trains() > before + 10);
+    let again = node(folder.path(), "again", &port, &[&arguments[..], &[&files[1]]].concat());
     wait_until("the second layer has trains again", || has_trains(&files[1]));
-    std::thread::sleep(std::time::Duration::from_secs(1));
     send_signal(sender.id(), "INT");
     sender.wait().expect("it ends");
-    std::thread::sleep(std::time::Duration::from_secs(1));
     // The last trains are there before the second one is told.
     let (is_good, said, of_first) = first.end();
     assert!(!is_good && said.contains("trains_not_connected"), "{said}");
@@ -199,11 +206,9 @@ fn a_second_layer_that_is_killed_and_started_again_gets_trains_again_and_both_co
 #[test]
 fn without_a_next_node_the_first_goes_on_and_counts_every_train() {
     let folder = tempfile::tempdir().expect("a folder");
-    // A port that nobody listens at: it was free a moment ago.
-    let free = std::net::TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
-    let to = format!("tcp://{}", free.expect("a port"));
-    let mut first =
-        node(folder.path(), "first", "0", &["--images", "1", "--check", "--forward", &to, "--trains", "5"]);
+    let to = ["--forward", "tcp://127.0.0.1:1"];
+    let arguments = [&["--images", "1", "--check", "--trains", "5"], &to[..]].concat();
+    let mut first = node(folder.path(), "first", "0", &arguments);
     evforge(&["train", "send", "--to", &first.address, "--images", "1", "--trains", "5", "--rate", "5kpps"]);
     let (is_good, said, report) = first.ended();
     assert!(!is_good && said.contains("trains_not_connected 5"), "{said}");

@@ -1,13 +1,12 @@
 //! The page of `evforge train receive`, while trains come in.
 
-use crate::common::evforge;
+use crate::common::{evforge, wait_until};
 use crate::page_json::ask;
 use crate::train_receive::receiver;
 use evforge_lab::page_client::{PageClient, Wants};
 use evforge_train::generate::CounterPattern;
 use evforge_wire::train::{TrainDetector, TrainLayout};
 use serde_json::Value;
-use std::time::{Duration, Instant};
 
 const IMAGES: u32 = 4;
 const PIXELS: usize = 65_536;
@@ -38,33 +37,24 @@ fn numbers(answer: &Value) -> Vec<u64> {
     answer.as_array().expect("numbers").iter().map(|number| number.as_u64().expect("a number")).collect()
 }
 
-/// Asks again until it is so.
-fn until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let end = Instant::now() + Duration::from_secs(40);
-    while !is_so() {
-        assert!(Instant::now() < end, "{what}");
-        std::thread::sleep(Duration::from_millis(100));
-    }
-}
-
 #[test]
 fn the_page_shows_the_newest_train_of_each_module_its_pulses_and_the_ledger() {
     let folder = tempfile::tempdir().expect("a folder");
     let images_of_train = IMAGES.to_string();
     let of_trains = ["--images", &images_of_train];
-    let page = ["--view", "127.0.0.1:0", "--senders", "2", "--idle", "50s"];
+    let page = ["--view", "127.0.0.1:0", "--senders", "2", "--open", "1"];
     let receiver = receiver(folder.path(), &[&of_trains[..], &page].concat());
     let page = receiver.page.clone().expect("the program says where its page is");
     let client = PageClient::open(page.parse().expect("an address"), Wants::Everything).expect("a page");
     let to = ["train", "send", "--to", &receiver.address, "--modules", "2", "--trains", "3"];
     let how = ["--frequency", "2Hz", "--rate", "20kpps", "--fault", "lost:train=1,packet=3"];
     evforge(&[&to[..], &of_trains, &how].concat());
-    // The second train of both modules is incomplete: number 2.
-    until("the trains do not become as they must", || {
+    // The second train of both modules is incomplete, which the third one makes known: number 2.
+    wait_until("the trains are as they must be", || {
         ask(&page, "/api/state.json")["ledger"]["balances"]
             == serde_json::json!([{"of": "trains", "entered": 6, "left": 4, "discarded": 2, "held": 0}])
     });
-    until("not both modules are in the picture", || {
+    wait_until("both modules are in the picture", || {
         let counts = numbers(&ask(&page, "/api/image.json")["counts"]);
         assert_eq!(counts.len(), 2 * PIXELS);
         counts.chunks_exact(PIXELS).all(|panel| panel.iter().any(|value| *value > 0))
@@ -111,8 +101,7 @@ fn the_page_shows_the_newest_train_of_each_module_its_pulses_and_the_ledger() {
     assert_eq!(count("trains"), 2, "{discarded:?}");
     assert!(count("packets") > 0);
     assert_eq!(ledger["sources"].as_array().map(Vec::len), Some(1));
-    receiver.interrupt();
-    let (_, said, report) = receiver.end();
+    let (_, said, report) = receiver.interrupt();
     let view = &report["view"];
     assert_eq!((&view["trains_offered"], &report["unaccounted"]), (&4.into(), &0.into()), "{said}");
     assert!(view["trains_summed"].as_u64() >= Some(2), "{view}");
@@ -125,17 +114,16 @@ fn the_page_shows_the_newest_train_of_each_module_its_pulses_and_the_ledger() {
 #[test]
 fn packets_of_no_use_are_told_with_the_reason() {
     let folder = tempfile::tempdir().expect("a folder");
-    let receiver = receiver(folder.path(), &["--images", "4", "--view", "127.0.0.1:0", "--idle", "50s"]);
+    let receiver = receiver(folder.path(), &["--images", "4", "--view", "127.0.0.1:0"]);
     let page = receiver.page.clone().expect("the program says where its page is");
     let socket = std::net::UdpSocket::bind("127.0.0.1:0").expect("a socket");
-    until("no word of the packets", || {
+    wait_until("the page says what is wrong with the packets", || {
         socket.send_to(&[0; 5], &receiver.address).expect("it is sent");
         ask(&page, "/api/state.json")["feed"]["state"] == "rejecting"
     });
     let feed = ask(&page, "/api/state.json")["feed"].clone();
     assert!(feed["reason"].as_str().is_some_and(|reason| reason.contains("too short")), "{feed}");
-    receiver.interrupt();
-    assert!(!receiver.end().0);
+    assert!(!receiver.interrupt().0);
 }
 
 #[test]
@@ -146,25 +134,23 @@ fn images_of_every_detector_have_their_own_shape() {
         let folder = tempfile::tempdir().expect("a folder");
         let images_of_train = IMAGES.to_string();
         let of_trains = ["--images", &images_of_train, "--detector", name];
-        let receiver =
-            receiver(folder.path(), &[&of_trains[..], &["--view", "127.0.0.1:0", "--idle", "50s"]].concat());
+        let receiver = receiver(folder.path(), &[&of_trains[..], &["--view", "127.0.0.1:0"]].concat());
         let page = receiver.page.clone().expect("the program says where its page is");
         let to = ["train", "send", "--to", &receiver.address, "--trains", "1", "--rate", "20kpps"];
         evforge(&[&to[..], &of_trains].concat());
         // The first train is always pictured.
         let mut image = Value::Null;
-        until("there is no picture", || {
+        wait_until("there is a picture", || {
             image = ask(&page, "/api/image.json");
             numbers(&image["counts"]).iter().any(|value| *value > 0)
         });
         assert_eq!((&image["nx"], &image["ny"]), (&shape.0.into(), &shape.1.into()), "{name}");
         assert!(numbers(&image["counts"]) == means(detector, 1), "{name}: another picture");
         let sums: Vec<u64> = images(detector, 1).iter().map(|image| image.iter().sum()).collect();
-        until("the pulses are others", || {
+        wait_until("the pulses are those of the train", || {
             numbers(&ask(&page, "/api/spectrum.json")["counts"])[..sums.len()] == sums
         });
-        receiver.interrupt();
-        let (is_good, said, _) = receiver.end();
+        let (is_good, said, _) = receiver.interrupt();
         assert!(is_good, "{said}");
     }
 }

@@ -1,6 +1,6 @@
 //! `evforge train send` and `evforge train receive` as users run them, over loopback.
 
-use crate::common::{PROGRAM, evforge, text};
+use crate::common::{PROGRAM, end_after_all, evforge, send_signal, text};
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -18,10 +18,10 @@ pub(crate) struct Receiver {
 pub(crate) fn receiver(folder: &Path, arguments: &[&str]) -> Receiver {
     let report = folder.join("received.json");
     let mut child = Command::new(PROGRAM)
-        .args(["train", "receive", "--address", "127.0.0.1", "--port", "0", "--for", "60s"])
-        // On a busy machine the worker may be behind for a while: there is room for all trains of a test.
-        .args(["--waiting", "16"])
-        .args(if arguments.contains(&"--idle") { &[][..] } else { &["--idle", "1s"] })
+        .args(["train", "receive", "--address", "127.0.0.1", "--port", "0", "--for", "10min"])
+        // On a busy machine the worker may be behind, and the sender may stand still, for a while: there is room for all trains of
+        // a test, and time.
+        .args(["--waiting", "16", "--time-out", "1min"])
         .args(arguments)
         .arg("--report")
         .arg(&report)
@@ -41,14 +41,19 @@ pub(crate) fn receiver(folder: &Path, arguments: &[&str]) -> Receiver {
 }
 
 impl Receiver {
-    /// Has it end, as Ctrl-C does.
-    pub(crate) fn interrupt(&self) {
-        let status = Command::new("kill").args(["-INT", &self.child.id().to_string()]).status();
-        assert!(status.expect("kill").success());
+    /// Ends it at once, as Ctrl-C does.
+    pub(crate) fn interrupt(self) -> (bool, String, Value) {
+        send_signal(self.child.id(), "INT");
+        self.ended()
     }
 
-    /// Waits for its end: whether it was good, what it said, and its report.
+    /// Ends it once it has all that was sent: whether that was good, what it said, and its report.
     pub(crate) fn end(self) -> (bool, String, Value) {
+        end_after_all(self.child.id());
+        self.ended()
+    }
+
+    fn ended(self) -> (bool, String, Value) {
         let output = self.child.wait_with_output().expect("it ends");
         let report = serde_json::from_slice(&std::fs::read(&self.report).expect("a report")).expect("JSON");
         (output.status.success(), text(&output.stdout), report)
@@ -173,10 +178,7 @@ fn pedestals_from_dark_images_and_gains_change_what_is_added_up_as_numpy_does() 
     let [dark, raw, gains, corrected] = ["dark.h5", "raw.h5", "gains.h5", "corrected.h5"]
         .map(|name| folder.path().join(name).display().to_string());
     let run = |content: &[&str], steps: &[&str]| {
-        let receiver = receiver(
-            folder.path(),
-            &[&["--images", "4", "--overwrite", "--time-out", "2s"][..], steps].concat(),
-        );
+        let receiver = receiver(folder.path(), &[&["--images", "4", "--overwrite"][..], steps].concat());
         let sent = [
             "train",
             "send",

@@ -1,12 +1,13 @@
 //! The page of a file: what it shows is what the events of the same run are, picture by picture.
 
-use crate::common::{PROGRAM, evforge, send_signal, wait_until, workspace};
+use crate::common::program::Program;
+use crate::common::{PROGRAM, evforge, send_signal, wait_until, work_of, workspace};
 use crate::page_json::ask;
 use crate::viewed_file::ViewedFile;
 use serde_json::Value;
 use std::path::Path;
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::Command;
+use std::time::Duration;
 
 /// Pixels of the events of a run, counted from 0.
 fn pixels(csv: &Path) -> Vec<usize> {
@@ -88,23 +89,18 @@ fn a_file_on_which_hdf5_runs_in_circles_can_be_left() {
     }
     std::fs::write(&file, bytes).expect("a file");
     let mut viewing = Command::new(PROGRAM);
-    viewing.args(["view", &file, "--view", "127.0.0.1:0"]).stderr(Stdio::piped()).stdout(Stdio::null());
-    let mut viewing = viewing.spawn().expect("the program starts");
-    std::thread::sleep(Duration::from_secs(1));
-    if let Some(status) = viewing.try_wait().expect("a state") {
+    viewing.args(["view", &file, "--view", "127.0.0.1:0"]);
+    let viewing = Program::start(viewing);
+    // Half a second of work is more than reading such a file takes.
+    wait_until("it has ended or works without end", || {
+        viewing.has_ended() || work_of(viewing.id()) > Duration::from_millis(500)
+    });
+    if viewing.has_ended() {
         // A later library refuses such a file.
-        assert_eq!(status.code(), Some(1));
-        return;
+        return assert_eq!(viewing.ended().0.code(), Some(1));
     }
-    send_signal(viewing.id(), "TERM");
-    let begun = Instant::now();
-    while viewing.try_wait().expect("a state").is_none() && begun.elapsed() < Duration::from_secs(30) {
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    // Ended already in the good case.
-    let _ = viewing.kill();
-    let ended = viewing.wait_with_output().expect("its end");
-    let said = String::from_utf8_lossy(&ended.stderr);
-    assert_eq!(ended.status.code(), Some(1), "{said}");
+    viewing.signal("TERM");
+    let (status, _, said) = viewing.ended();
+    assert_eq!(status.code(), Some(1), "{said}");
     assert!(said.contains("a.nxs is not read any further"), "{said}");
 }

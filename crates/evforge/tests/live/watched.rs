@@ -65,6 +65,10 @@ impl Watched {
         find().unwrap_or_else(|| panic!("no {begin:?}: {}", self.said())).parse().expect("an address")
     }
 
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     pub(crate) fn signal(&self, name: &str) {
         send_signal(self.child.id(), name);
     }

@@ -5,7 +5,6 @@ use crate::inspect::made::{ess, freia, pkts};
 use std::net::UdpSocket;
 use std::path::Path;
 use std::process::{Command, Output};
-use std::time::Duration;
 
 fn run(arguments: &[&str]) -> Output {
     Command::new(PROGRAM).args(arguments).output().expect("the program starts")
@@ -86,7 +85,6 @@ fn a_live_run_may_be_without_events_but_not_without_packets() {
     let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
     for packet in heartbeats(30) {
         socket.send_to(&packet, &live.address).unwrap();
-        std::thread::sleep(Duration::from_millis(5));
     }
     let (succeeded, stream, _) = live.outcome();
     assert!(succeeded && stream["packets"]["handed_over"] == 30 && stream["events"] == 0, "{stream:#}");

@@ -1,5 +1,6 @@
 //! The end of a command: one output that fails takes nothing else with it.
 
+use crate::common::end_after_all;
 use crate::outputs::program::{Program, command, config, names, path_text, replay, run, simulated, text};
 use std::fs;
 use std::net::TcpListener;
@@ -28,7 +29,7 @@ fn a_report_that_cannot_be_written_costs_neither_the_other_files_nor_the_termina
     let pipe = path("pipe.pkts");
     assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
     let (image, monitor) = (path("image.png"), path("monitor.json"));
-    let mut program = Program::start(command(&[
+    let program = Program::start(command(&[
         "run",
         "--config",
         &config("gdgem-srs.toml"),
@@ -62,12 +63,12 @@ fn commands_that_receive_print_their_report_whatever_becomes_of_its_file() {
         (&["drop", "receive"], "received "),
     ] {
         let report = doomed(folder.path());
-        let common =
-            ["--address", "127.0.0.1", "--port", "0", "--idle", "300ms", "--for", "20s", "--report", &report];
-        let mut program = Program::start(command(&[arguments, &common].concat()));
+        let common = ["--address", "127.0.0.1", "--port", "0", "--for", "10min", "--report", &report];
+        let program = Program::start(command(&[arguments, &common].concat()));
         let address = program.address();
         fs::remove_dir(folder.path().join("doomed")).unwrap();
         replay(&capture, &address);
+        end_after_all(program.id());
         check(arguments[0], program.end(), expected);
     }
     assert!(recording.is_file());

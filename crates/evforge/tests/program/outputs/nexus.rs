@@ -1,7 +1,7 @@
 //! A NeXus file and a CSV file of a live run: held by one run, and missed when somebody removes them.
 
 use crate::outputs::program::{
-    Program, await_that, command, config, find, names, path_text, replay, run, simulated, text,
+    Program, command, config, find, names, path_text, replay, run, simulated, text, wait_until,
 };
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 /// A live run that goes on until it is told to end, with these outputs.
 fn live(outputs: &[&str]) -> Program {
     let config = config("gdgem-srs.toml");
-    let arguments = ["run", "--config", &config, "--address", "127.0.0.1", "--port", "0", "--for", "60s"];
+    let arguments = ["run", "--config", &config, "--address", "127.0.0.1", "--port", "0", "--for", "10min"];
     Program::start(command(&[&arguments[..], outputs].concat()))
 }
 
@@ -30,11 +30,11 @@ fn a_file_that_is_removed_or_replaced_during_a_run_is_told_within_seconds() {
         (&["--events", &events], "events in", &staged, false),
     ];
     for (outputs, sink, find, is_replaced) in cases {
-        let mut program = live(&[outputs, &["--report", &report, "--overwrite"]].concat());
+        let program = live(&[outputs, &["--report", &report, "--overwrite"]].concat());
         let address = program.address();
         replay(&capture, &address);
         let mut file = None;
-        await_that("the file is not there", || {
+        wait_until("the file is there", || {
             file = find("run.csv");
             file.is_some()
         });
@@ -69,11 +69,11 @@ fn a_second_run_on_the_same_file_is_refused_before_its_first_packet() {
     let folder = tempfile::tempdir().unwrap();
     let capture = simulated(folder.path(), "simulated.pcapng", "14");
     let nexus = folder.path().join("run.nxs");
-    let mut first = live(&["--nexus", path_text(&nexus)]);
+    let first = live(&["--nexus", path_text(&nexus)]);
     let address = first.address();
     assert!(!nexus.exists(), "it is made with the first events");
     for existing in ["refuse", "overwrite"] {
-        let mut second = live(&["--nexus", path_text(&nexus), "--if-exists", existing]);
+        let second = live(&["--nexus", path_text(&nexus), "--if-exists", existing]);
         second.await_said("in use");
         let (success, _, said) = second.end();
         assert!(!success && said.contains("run.nxs"), "{said}");
@@ -81,14 +81,14 @@ fn a_second_run_on_the_same_file_is_refused_before_its_first_packet() {
     // Numbers: each run has its own, before there is a file.
     let mut further = Vec::new();
     for _ in 0..2 {
-        let mut run = live(&["--nexus", path_text(&nexus), "--if-exists", "number"]);
+        let run = live(&["--nexus", path_text(&nexus), "--if-exists", "number"]);
         let address = run.address();
         further.push((run, address));
     }
     replay(&capture, &address);
     further.iter().for_each(|(_, address)| replay(&capture, address));
     for name in ["run.nxs", "run-1.nxs", "run-2.nxs"] {
-        await_that(name, || folder.path().join(name).exists());
+        wait_until(name, || folder.path().join(name).exists());
     }
     // While it is written it is not mended either.
     let output = run(&["write", "--recover", path_text(&nexus)]);
@@ -108,18 +108,18 @@ fn what_a_killed_run_has_held_is_free_again_and_is_mended_first() {
     let folder = tempfile::tempdir().unwrap();
     let capture = simulated(folder.path(), "simulated.pcapng", "14");
     let nexus = folder.path().join("run.nxs");
-    let mut killed = live(&["--nexus", path_text(&nexus)]);
+    let killed = live(&["--nexus", path_text(&nexus)]);
     let address = killed.address();
     replay(&capture, &address);
-    await_that("no file", || nexus.exists());
+    wait_until("there is a file", || nexus.exists());
     killed.signal("KILL");
     drop(killed);
     assert!(lock_of(&nexus).exists());
-    let mut next = live(&["--nexus", path_text(&nexus), "--if-exists", "number"]);
+    let next = live(&["--nexus", path_text(&nexus), "--if-exists", "number"]);
     next.await_said("is recovered");
     let address = next.address();
     replay(&capture, &address);
-    await_that("no file", || folder.path().join("run-1.nxs").exists());
+    wait_until("there is a file", || folder.path().join("run-1.nxs").exists());
     next.signal("INT");
     assert!(next.end().0);
 }

@@ -1,7 +1,8 @@
 //! Recordings that were killed, and recordings whose descriptors others have used up.
 
+use crate::common::end_after_all;
 use crate::outputs::program::{
-    PROGRAM, Program, await_that, command, find, names, path_text, replay, run, simulated, text,
+    PROGRAM, Program, command, find, names, path_text, replay, run, simulated, text, wait_until,
 };
 use evforge_core::packet::PacketSlab;
 use evforge_net::capture::CaptureReader;
@@ -18,7 +19,7 @@ pub(crate) fn payloads(path: &Path) -> Vec<Vec<u8>> {
     slab.batch().iter().map(|packet| packet.bytes.to_vec()).collect()
 }
 
-const RECORD: [&str; 7] = ["record", "--address", "127.0.0.1", "--port", "0", "--for", "60s"];
+const RECORD: [&str; 7] = ["record", "--address", "127.0.0.1", "--port", "0", "--for", "10min"];
 
 /// A recording in a namespace of its own, where it is process 1, as in a container.
 fn contained(recording: &Path) -> Program {
@@ -44,7 +45,7 @@ fn a_container_that_is_started_again_keeps_what_the_one_before_has_recorded() {
     let victim = folder.path().join("victim");
     fs::write(&victim, "somebody's data").unwrap();
     std::os::unix::fs::symlink(&victim, recordings.join("r.pcapng.partial-1")).unwrap();
-    let mut first = contained(&recording);
+    let first = contained(&recording);
     let address = first.address();
     replay(&capture, &address);
     let partial = || {
@@ -53,14 +54,14 @@ fn a_container_that_is_started_again_keeps_what_the_one_before_has_recorded() {
     };
     let expected: usize = payloads(&capture).iter().map(Vec::len).sum();
     let written = || partial().and_then(|path| path.metadata().ok()).map_or(0, |about| about.len());
-    await_that("the packets are not on the disk", || written() as usize > expected);
+    wait_until("the packets are on the disk", || written() as usize > expected);
     let partial = partial().unwrap();
     first.signal("KILL");
     drop(first);
-    await_that("the file is still locked", || !evforge_net::staged_file::is_being_written(&partial));
+    wait_until("nobody has the file locked", || !evforge_net::staged_file::is_being_written(&partial));
     let before = fs::read(&partial).unwrap();
 
-    let mut second = contained(&recording);
+    let second = contained(&recording);
     second.address();
     assert!(
         fs::read(&partial).unwrap() == before,
@@ -109,13 +110,12 @@ fn descriptors_that_others_use_up_do_not_stop_a_rotation() {
     let recording = folder.path().join("recordings/r.pcapng");
     fs::create_dir(folder.path().join("recordings")).unwrap();
     let rotation = ["--rotate-size", "200kB", "--output", path_text(&recording)];
-    let mut program = Program::start(command(&[&RECORD[..], &rotation].concat()));
+    let program = Program::start(command(&[&RECORD[..], &rotation].concat()));
     let address = program.address();
-    await_that("no file", || find(recording.parent().unwrap(), "r-0001.pcapng").is_some());
+    wait_until("there is a file", || find(recording.parent().unwrap(), "r-0001.pcapng").is_some());
     limit_descriptors(program.id(), first_free_descriptor(program.id()));
     replay(&capture, &address);
-    std::thread::sleep(std::time::Duration::from_millis(500));
-    program.signal("INT");
+    end_after_all(program.id());
     let (success, printed, said) = program.end();
     assert!(success && !printed.contains("ALARM"), "{printed}{said}");
     let files = names(recording.parent().unwrap());
@@ -135,7 +135,7 @@ fn a_rotation_that_fails_is_tried_again_and_says_what_is_missing() {
     let report = folder.path().join("report.json");
     let rotation =
         ["--rotate-size", "200kB", "--output", path_text(&recording), "--report", path_text(&report)];
-    let mut program = Program::start(command(&[&RECORD[..], &rotation].concat()));
+    let program = Program::start(command(&[&RECORD[..], &rotation].concat()));
     let address = program.address();
     // Not even the descriptor in reserve can be used.
     limit_descriptors(program.id(), 3);
@@ -143,7 +143,7 @@ fn a_rotation_that_fails_is_tried_again_and_says_what_is_missing() {
     program.await_said("no further file could be opened");
     limit_descriptors(program.id(), 1024);
     // Sooner or later one can.
-    await_that("the recording does not go on", || {
+    wait_until("the recording goes on", || {
         replay(&capture, &address);
         names(files).len() > 3
     });

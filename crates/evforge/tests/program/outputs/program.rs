@@ -1,113 +1,9 @@
-//! The program under way, with everything that it says.
+//! What the tests of outputs have in common.
 
+pub(crate) use crate::common::program::Program;
+pub(crate) use crate::common::{PROGRAM, text, wait_until};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
-use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
-
-/// The program.
-pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_evforge");
-/// Longer than anything here takes.
-const PATIENCE: Duration = Duration::from_secs(30);
-
-/// A program under way, killed if the test ends early.
-pub(crate) struct Program {
-    child: Child,
-    said: Arc<Mutex<String>>,
-    printed: Arc<Mutex<String>>,
-    readers: Vec<std::thread::JoinHandle<()>>,
-}
-
-impl Drop for Program {
-    fn drop(&mut self) {
-        // Ended already in the good case.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-/// Reads to the end, and lets others see what has come.
-fn follow(
-    mut source: impl std::io::Read + Send + 'static,
-) -> (Arc<Mutex<String>>, std::thread::JoinHandle<()>) {
-    let text = Arc::new(Mutex::new(String::new()));
-    let seen = Arc::clone(&text);
-    let reader = std::thread::spawn(move || {
-        let mut piece = [0; 4096];
-        while let Ok(length @ 1..) = source.read(&mut piece) {
-            seen.lock().expect("no panic").push_str(&String::from_utf8_lossy(&piece[..length]));
-        }
-    });
-    (text, reader)
-}
-
-/// Waits until something is so.
-pub(crate) fn await_that(what: &str, mut is_so: impl FnMut() -> bool) {
-    let end = Instant::now() + PATIENCE;
-    while !is_so() {
-        assert!(Instant::now() < end, "{what}");
-        std::thread::sleep(Duration::from_millis(10));
-    }
-}
-
-impl Program {
-    /// Starts a command.
-    pub(crate) fn start(mut command: Command) -> Self {
-        command.stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().expect("the program starts");
-        let (printed, first) = follow(child.stdout.take().expect("piped"));
-        let (said, second) = follow(child.stderr.take().expect("piped"));
-        Self { child, said, printed, readers: vec![first, second] }
-    }
-
-    /// What it has said on standard error up to now.
-    pub(crate) fn said(&self) -> String {
-        self.said.lock().expect("no panic").clone()
-    }
-
-    /// Waits until it says something.
-    pub(crate) fn await_said(&mut self, words: &str) {
-        let end = Instant::now() + PATIENCE;
-        while !self.said().contains(words) {
-            let has_ended = self.child.try_wait().expect("a child").is_some() && !self.said().contains(words);
-            assert!(!has_ended && Instant::now() < end, "it does not say {words}: {}", self.said());
-            std::thread::sleep(Duration::from_millis(10));
-        }
-    }
-
-    /// The address that it receives at, once it does.
-    pub(crate) fn address(&mut self) -> String {
-        self.await_said("received by");
-        let said = self.said();
-        let line = said.lines().find_map(|line| line.strip_prefix("receiving at UDP "));
-        line.expect("an address").to_owned()
-    }
-
-    pub(crate) fn id(&self) -> u32 {
-        self.child.id()
-    }
-
-    /// Sends it a signal.
-    pub(crate) fn signal(&self, name: &str) {
-        let id = self.child.id().to_string();
-        assert!(Command::new("kill").args(["-s", name, &id]).status().expect("kill").success());
-    }
-
-    /// Waits for its end: whether it was a good one, what it has printed, and what it has said on standard error.
-    pub(crate) fn end(mut self) -> (bool, String, String) {
-        let end = Instant::now() + PATIENCE;
-        let status = loop {
-            if let Some(status) = self.child.try_wait().expect("a child") {
-                break status;
-            }
-            assert!(Instant::now() < end, "it does not end: {}", self.said());
-            std::thread::sleep(Duration::from_millis(10));
-        };
-        self.readers.drain(..).for_each(|reader| reader.join().expect("no panic"));
-        let printed = self.printed.lock().expect("no panic").clone();
-        (status.success(), printed, self.said())
-    }
-}
+use std::process::{Command, Output};
 
 /// Runs the program to its end.
 pub(crate) fn run(arguments: &[&str]) -> Output {
@@ -119,10 +15,6 @@ pub(crate) fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(PROGRAM);
     command.args(arguments);
     command
-}
-
-pub(crate) fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
 }
 
 pub(crate) fn path_text(path: &Path) -> &str {

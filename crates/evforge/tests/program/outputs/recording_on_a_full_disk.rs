@@ -1,7 +1,7 @@
 //! Recordings on a disk that others fill, and free again.
 
 use crate::outputs::partial_recordings::payloads;
-use crate::outputs::program::{PROGRAM, Program, await_that, path_text, replay, run, text};
+use crate::outputs::program::{PROGRAM, Program, path_text, replay, run, text, wait_until};
 use evforge_testkit::skip;
 use serde_json::Value;
 use std::fs::{self, File};
@@ -31,9 +31,9 @@ impl Recorder {
         let script = format!("{} && exec \"$@\"", mount[3]);
         let mut command = Command::new("unshare");
         command.args(&mount[..3]).args([&script, "sh", PROGRAM, "record", "--address", "127.0.0.1"]);
-        command.args(["--port", "0", "--for", "60s", "--record-queue", "8MiB"]);
+        command.args(["--port", "0", "--for", "10min", "--record-queue", "8MiB"]);
         command.args(["--output", "disk/run.pcapng", "--report", "report.json"]).current_dir(folder);
-        let mut program = Program::start(command);
+        let program = Program::start(command);
         let address = program.address();
         let seen = folder.join("disk");
         let seen = seen.strip_prefix("/").expect("a whole path");
@@ -93,9 +93,9 @@ fn a_recording_goes_on_when_a_full_disk_has_space_again() {
     let folder = tempfile::tempdir().unwrap();
     let capture = capture(folder.path(), "14");
     let of_one = payloads(&capture);
-    let Some(mut recorder) = Recorder::start(test, folder.path()) else { return };
+    let Some(recorder) = Recorder::start(test, folder.path()) else { return };
     replay(&capture, &recorder.address);
-    await_that("the packets are not on the disk", || {
+    wait_until("the packets are on the disk", || {
         recorder.length() > 9 * capture.metadata().unwrap().len() / 10
     });
     recorder.fill();
@@ -147,15 +147,15 @@ fn a_disk_that_stays_full_leaves_whole_packets_and_counts_the_others() {
     let folder = tempfile::tempdir().unwrap();
     let capture = capture(folder.path(), "14");
     let of_one = payloads(&capture);
-    let Some(mut recorder) = Recorder::start(test, folder.path()) else { return };
+    let Some(recorder) = Recorder::start(test, folder.path()) else { return };
     replay(&capture, &recorder.address);
-    await_that("the packets are not on the disk", || recorder.length() > 1_000_000);
+    wait_until("the packets are on the disk", || recorder.length() > 1_000_000);
     recorder.fill();
     replay(&capture, &recorder.address);
     recorder.program.await_said("packets wait for space");
     // Under its working name the file is a capture, too.
     let partial = recorder.partial().expect("a file");
-    await_that("the file is not cut back", || {
+    wait_until("the file is cut back", || {
         let before = recorder.length();
         let whole = fs::copy(&partial, folder.path().join("copy.pcapng")).is_ok();
         whole
