@@ -1,15 +1,12 @@
 //! The command port of a real run: scripts of both generations of the EFU, and whoever means ill.
 
 use crate::common::{PROGRAM, evforge, workspace};
+use evforge_testkit::patience::{patience, wait_for, wait_until};
 use serde_json::Value;
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
-
-/// Longer than anything here takes on a host that does its work.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A live run with a command port.
 struct Run {
@@ -33,7 +30,7 @@ impl Run {
         let mut child = Command::new(PROGRAM)
             .args(["run", "--config"])
             .arg(workspace().join("configs/gdgem-srs.toml"))
-            .args(["--address", "127.0.0.1", "--port", "0", "--for", "120s", "--report"])
+            .args(["--address", "127.0.0.1", "--port", "0", "--for", "10min", "--report"])
             .arg(&report)
             .args(["--command-port", "127.0.0.1:0"])
             .args(further)
@@ -89,9 +86,9 @@ struct Client(TcpStream);
 
 impl Client {
     fn new(address: SocketAddr) -> Self {
-        let stream = TcpStream::connect_timeout(&address, PATIENCE).expect("a connection");
-        stream.set_read_timeout(Some(PATIENCE)).expect("a time-out");
-        stream.set_write_timeout(Some(PATIENCE)).expect("a time-out");
+        let stream = TcpStream::connect_timeout(&address, patience()).expect("a connection");
+        stream.set_read_timeout(Some(patience())).expect("a time-out");
+        stream.set_write_timeout(Some(patience())).expect("a time-out");
         stream.set_nodelay(true).expect("an option");
         Self(stream)
     }
@@ -120,12 +117,8 @@ impl Client {
 
     /// Asks again and again until the counter has this value.
     fn wait_for(&mut self, counter: &str, value: i64) {
-        let begun = Instant::now();
         let request = format!("STAT_GET_NAME {counter}");
-        while self.number(&request) != value {
-            assert!(begun.elapsed() < PATIENCE, "{}", self.ask(&request));
-            std::thread::sleep(Duration::from_millis(20));
-        }
+        wait_until(format!("{counter} is {value}"), || self.number(&request) == value);
     }
 }
 
@@ -248,10 +241,13 @@ fn garbage_on_the_port_harms_nothing() {
         .map(|bytes| {
             std::thread::spawn(move || {
                 let mut client = Client::new(address);
-                client.0.set_write_timeout(Some(Duration::from_millis(200))).expect("a time-out");
-                let begun = Instant::now();
-                // Until the buffers are full, or for a while.
-                while begun.elapsed() < Duration::from_secs(3) && client.0.write_all(&bytes).is_ok() {}
+                client.0.set_nonblocking(true).expect("a setting");
+                // Until the buffers are full, or it is cut off: 8 MB are more than they hold.
+                for _ in 0..(8 << 20) / bytes.len() {
+                    if client.0.write_all(&bytes).is_err() {
+                        break;
+                    }
+                }
                 client
             })
         })
@@ -272,17 +268,12 @@ fn garbage_on_the_port_harms_nothing() {
     let clients: Vec<_> = floods.into_iter().map(|flood| flood.join().expect("no panic")).collect();
     drop(clients);
     // Places become free again.
-    let begun = Instant::now();
-    let mut script = loop {
+    let mut script = wait_for("a place becomes free", || {
         let mut client = Client::new(address);
-        let version = b"VERSION_GET";
-        let mut reply = [0; 100];
-        if client.0.write_all(version).is_ok() && client.0.read(&mut reply).is_ok_and(|read| read > 0) {
-            break client;
-        }
-        assert!(begun.elapsed() < PATIENCE, "no place becomes free");
-        std::thread::sleep(Duration::from_millis(50));
-    };
+        let is_answered = client.0.write_all(b"VERSION_GET").is_ok()
+            && client.0.read(&mut [0; 100]).is_ok_and(|read| read > 0);
+        is_answered.then_some(client)
+    });
     assert_eq!(script.ask("CMD_GET_COUNT"), "CMD_GET_COUNT 11");
     drop(script);
     let report = run.exit();

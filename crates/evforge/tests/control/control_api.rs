@@ -1,16 +1,13 @@
 //! The HTTP interface of a real run: what it answers and changes, who may, and whoever means ill. And `evforge ctl`, which speaks it.
 
 use crate::common::{PROGRAM, evforge, text, workspace};
+use evforge_testkit::patience::{patience, wait_until};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant};
-
-/// Longer than anything here takes on a host that does its work.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A live run with a page, which leaves its token in a folder of its own.
 struct Run {
@@ -52,7 +49,7 @@ impl Run {
         let mut child = Command::new(PROGRAM)
             .args(["run", "--config"])
             .arg(workspace().join("configs/gdgem-srs.toml"))
-            .args(["--address", "127.0.0.1", "--port", "0", "--for", "300s", "--report"])
+            .args(["--address", "127.0.0.1", "--port", "0", "--for", "10min", "--report"])
             .arg(folder.join("report.json"))
             .args(["--view", "127.0.0.1:0"])
             .args(further)
@@ -86,8 +83,8 @@ impl Run {
 
     /// Asks with whatever headers.
     fn raw(&self, method: &str, path: &str, headers: &str, body: &str) -> Answer {
-        let mut stream = TcpStream::connect_timeout(&self.page, PATIENCE).expect("a connection");
-        stream.set_read_timeout(Some(PATIENCE)).expect("a time-out");
+        let mut stream = TcpStream::connect_timeout(&self.page, patience()).expect("a connection");
+        stream.set_read_timeout(Some(patience())).expect("a time-out");
         let length = body.len();
         let request = format!(
             "{method} {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\nContent-Length: {length}\r\n{headers}\r\n{body}",
@@ -129,11 +126,7 @@ impl Run {
     }
 
     fn wait_for(&self, counter: &str, value: u64) {
-        let begun = Instant::now();
-        while self.counter(counter) != value {
-            assert!(begun.elapsed() < PATIENCE, "{counter} is {}", self.counter(counter));
-            std::thread::sleep(Duration::from_millis(20));
-        }
+        wait_until(format!("{counter} is {value}"), || self.counter(counter) == value);
     }
 
     /// What somebody without the token could have changed.
@@ -327,12 +320,12 @@ fn without_the_token_nothing_changes() {
     let answer = run.raw("POST", &format!("/monitor/on?token={}", run.token), "", "");
     assert_eq!(answer.status, 401);
     websocket_says(&run, &["monitor on", "{\"on\":true}", "/monitor/on"]);
-    std::thread::sleep(Duration::from_secs(2));
     assert_eq!(run.state(), before);
     assert_eq!(run.counter("control.requests_unauthorised"), refused + 1);
     assert!(run.counter("control.tokens_wrong") >= 10);
-    // Whoever has it goes on.
-    assert_eq!(run.post("/api/control/monitor", &json!({ "on": true })).status, 200);
+    // Whoever has it goes on, after so many wrong ones.
+    let switch = || run.post("/api/control/monitor", &json!({ "on": true })).status;
+    wait_until("the right token is good", || switch() == 200);
     assert_ne!(run.state(), before);
     let report = run.end();
     assert_eq!(report["control"]["state_changes"], 2, "{:#}", report["control"]);
@@ -342,7 +335,7 @@ fn without_the_token_nothing_changes() {
 fn websocket_says(run: &Run, messages: &[&str]) {
     for message in messages {
         let mut stream = TcpStream::connect(run.page).expect("a connection");
-        stream.set_read_timeout(Some(PATIENCE)).expect("a time-out");
+        stream.set_read_timeout(Some(patience())).expect("a time-out");
         let head = format!(
             "GET /api/live HTTP/1.1\r\nHost: {}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n\
              Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n",
@@ -402,7 +395,7 @@ fn hostile_requests_harm_nothing() {
         // Of a length that is not said.
         let chunked = format!("Authorization: Bearer {}\r\nTransfer-Encoding: chunked\r\n", run.token);
         let mut stream = TcpStream::connect(run.page).expect("a connection");
-        stream.set_read_timeout(Some(PATIENCE)).expect("a time-out");
+        stream.set_read_timeout(Some(patience())).expect("a time-out");
         let head = format!("POST /api/control/changes HTTP/1.1\r\nHost: {}\r\n{chunked}\r\n", run.page);
         let _ = stream.write_all(format!("{head}100000\r\n{huge}\r\n0\r\n\r\n").as_bytes());
         let mut answer = Vec::new();
@@ -451,7 +444,7 @@ fn hostile_requests_harm_nothing() {
                 continue;
             }
             let mut stream = TcpStream::connect(run.page).expect("a connection");
-            stream.set_read_timeout(Some(PATIENCE)).expect("a time-out");
+            stream.set_read_timeout(Some(patience())).expect("a time-out");
             let request = format!(
                 "{method} {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\nContent-Length: {}\r\n{headers}\r\n{body}",
                 run.page,
@@ -465,7 +458,7 @@ fn hostile_requests_harm_nothing() {
         }
         // Those that trickle are cut.
         for stream in &mut slow {
-            stream.set_read_timeout(Some(PATIENCE)).expect("a time-out");
+            stream.set_read_timeout(Some(patience())).expect("a time-out");
             let mut rest = Vec::new();
             let _ = stream.read_to_end(&mut rest);
             assert!(rest.is_empty() || text(&rest).starts_with("HTTP/1.1 408"), "{}", text(&rest));
@@ -476,7 +469,7 @@ fn hostile_requests_harm_nothing() {
     let flooding: Vec<u16> = std::thread::scope(|scope| {
         let flood = || {
             let mut stream = TcpStream::connect(run.page).expect("a connection");
-            stream.set_read_timeout(Some(PATIENCE)).expect("a time-out");
+            stream.set_read_timeout(Some(patience())).expect("a time-out");
             let request = format!("GET /api/control/version HTTP/1.1\r\nHost: {}\r\n\r\n", run.page);
             let many = request.repeat(4000);
             let mut reading = stream.try_clone().expect("a second handle");
@@ -498,7 +491,7 @@ fn hostile_requests_harm_nothing() {
         floods.into_iter().flat_map(|flood| flood.join().expect("no panic")).collect()
     });
     assert!(flooding.len() > 4000 && flooding.iter().all(|status| [200, 429].contains(status)));
-    std::thread::sleep(Duration::from_secs(2));
+    wait_until("it answers as often as usual", || run.get("/api/control/version").status == 200);
     run.wait_for("detector.packets_received", sent);
     assert_eq!(run.state(), before);
     let report = run.end();

@@ -1,18 +1,17 @@
 //! What the program says: for people, as JSON lines, and to a Graylog that comes and goes.
 
-use crate::common::{PROGRAM, text, workspace};
+use crate::common::program::Program;
+use crate::common::{PROGRAM, is_on_its_way, text, workspace};
+use evforge_testkit::patience::patience;
 use serde_json::Value;
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Command, Output};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
-
-/// Longer than anything here takes on a host that does its work.
-const PATIENCE: Duration = Duration::from_secs(60);
+use std::time::Duration;
 
 /// Forms the events of a capture that has packets to refuse.
 fn run(further: &[&str]) -> Output {
@@ -146,7 +145,7 @@ struct UdpGraylog {
 impl UdpGraylog {
     fn listen(unpack: fn(&[u8]) -> Vec<u8>) -> Self {
         let socket = UdpSocket::bind("127.0.0.1:0").expect("a port");
-        socket.set_read_timeout(Some(Duration::from_millis(200))).expect("a time-out");
+        socket.set_read_timeout(Some(Duration::from_millis(20))).expect("a time-out");
         let address = format!("udp://{}", socket.local_addr().expect("an address"));
         let stop = Arc::new(AtomicBool::new(false));
         let ends = Arc::clone(&stop);
@@ -156,7 +155,7 @@ impl UdpGraylog {
             let mut bytes = vec![0; 70_000];
             loop {
                 let Ok(length) = socket.recv(&mut bytes) else {
-                    if ends.load(Ordering::Relaxed) {
+                    if ends.load(Ordering::Relaxed) && !is_on_its_way() {
                         assert!(parts.is_empty(), "messages that are not whole");
                         return (messages, chunked);
                     }
@@ -271,10 +270,8 @@ fn graylog_gets_whole_messages_over_udp_compressed_or_not() {
 
 #[test]
 fn a_graylog_that_is_away_harms_nothing() {
-    // A port that nobody listens at: it was free a moment ago.
-    let port = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address").port();
     for protocol in ["udp", "tcp"] {
-        let address = format!("log.gelf.address={protocol}://127.0.0.1:{port}");
+        let address = format!("log.gelf.address={protocol}://127.0.0.1:1");
         let ran = run(&["--set", &address, "--set", "log.gelf.level=trace", "-vv", "--events", "-"]);
         let expected = run(&["--events", "-"]);
         assert_eq!(ran.status.code(), expected.status.code(), "{}", text(&ran.stderr));
@@ -286,37 +283,20 @@ fn a_graylog_that_is_away_harms_nothing() {
 
 /// A live run that can be asked.
 struct Live {
-    child: Child,
+    program: Program,
     commands: TcpStream,
-}
-
-impl Drop for Live {
-    fn drop(&mut self) {
-        // Ended already in the good case.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
 }
 
 impl Live {
     fn start(further: &[&str]) -> Self {
-        let mut child = Command::new(PROGRAM)
-            .args(["run", "--config"])
-            .arg(workspace().join("configs/gdgem-srs.toml"))
-            .args(["--address", "127.0.0.1", "--port", "0", "--for", "120s", "--command-port", "127.0.0.1:0"])
-            .args(further)
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("the program starts");
-        let mut lines = BufReader::new(child.stderr.take().expect("piped")).lines();
-        let address =
-            lines.find_map(|line| line.expect("text").strip_prefix("commands at TCP ").map(str::to_owned));
-        let commands = TcpStream::connect(address.expect("a command port")).expect("a connection");
-        commands.set_read_timeout(Some(PATIENCE)).expect("a time-out");
-        // Somebody must go on reading, or the program could stop at a full pipe.
-        std::thread::spawn(move || lines.for_each(drop));
-        Self { child, commands }
+        let mut command = Command::new(PROGRAM);
+        command.args(["run", "--config"]).arg(workspace().join("configs/gdgem-srs.toml"));
+        command.args(["--address", "127.0.0.1", "--port", "0", "--for", "10min"]);
+        command.args(["--command-port", "127.0.0.1:0"]).args(further);
+        let program = Program::start(command);
+        let commands = TcpStream::connect(program.await_line("commands at TCP ")).expect("a connection");
+        commands.set_read_timeout(Some(patience())).expect("a time-out");
+        Self { program, commands }
     }
 
     fn ask(&mut self, request: &str) -> String {
@@ -330,7 +310,6 @@ impl Live {
 /// Reads messages from a connection until one fits, each ended by a byte of 0.
 fn read_until(stream: &mut BufReader<TcpStream>, fits: impl Fn(&Value) -> bool) -> Vec<Value> {
     let mut messages = Vec::new();
-    let begun = Instant::now();
     loop {
         let mut bytes = Vec::new();
         stream.read_until(0, &mut bytes).expect("a message");
@@ -338,7 +317,6 @@ fn read_until(stream: &mut BufReader<TcpStream>, fits: impl Fn(&Value) -> bool) 
         let message: Value = serde_json::from_slice(&bytes).expect("JSON");
         let is_last = fits(&message);
         messages.push(message);
-        assert!(begun.elapsed() < PATIENCE, "{messages:?}");
         if is_last {
             return messages;
         }
@@ -347,7 +325,7 @@ fn read_until(stream: &mut BufReader<TcpStream>, fits: impl Fn(&Value) -> bool) 
 
 fn accept(listener: &TcpListener) -> BufReader<TcpStream> {
     let (stream, _) = listener.accept().expect("a connection");
-    stream.set_read_timeout(Some(PATIENCE)).expect("a time-out");
+    stream.set_read_timeout(Some(patience())).expect("a time-out");
     BufReader::new(stream)
 }
 
@@ -385,7 +363,7 @@ fn graylog_over_tcp_goes_away_and_comes_back() {
     // Away: the program finds out by itself, and what is said waits, as much of it as may.
     drop(stream);
     drop(listener);
-    std::thread::sleep(Duration::from_millis(2500));
+    live.program.await_said("messages do not reach Graylog at");
     (4..=103).for_each(|_| drop(live.ask("VERSION_GET")));
     let listener = TcpListener::bind(address).expect("the same port");
     let mut stream = accept(&listener);
@@ -406,7 +384,7 @@ fn graylog_over_tcp_goes_away_and_comes_back() {
     assert_eq!(waited, expected, "{dropped} were dropped");
     let exit = rest.iter().find(|message| message["_request"] == "EXIT").expect("who ended it");
     assert_eq!(exit["level"], 5);
-    assert!(live.child.wait().expect("it ends").code().is_some());
+    assert!(live.program.ended().0.code().is_some());
 }
 
 #[test]

@@ -1,8 +1,9 @@
 //! `evforge serve`: one run after the other, steered over HTTP and by messages, watched by systemd.
 
-use crate::common::{PROGRAM, evforge, python, text, workspace};
+use crate::common::{PROGRAM, evforge, free_ports, python, text, wait_until, workspace};
 use evforge_messages::{Encoder, Pl72, S6s4t};
 use evforge_testkit::kafka_broker::{Broker, is_possible};
+use evforge_testkit::patience::patience;
 use rdkafka::ClientConfig;
 use rdkafka::producer::{BaseProducer, BaseRecord, Producer as _};
 use serde_json::{Value, json};
@@ -12,10 +13,7 @@ use std::os::unix::net::UnixDatagram;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
 
-/// Longer than anything here takes on a host that does its work.
-const PATIENCE: Duration = Duration::from_secs(60);
 const TOKEN: &str = "a-token-that-only-this-test-knows";
 /// What must not change while runs do.
 const CONFIG: &str = "configs/gdgem-srs.toml";
@@ -38,12 +36,6 @@ impl Drop for Service {
     }
 }
 
-/// A port that was free a moment ago.
-fn free_port() -> u16 {
-    let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
-    socket.local_addr().expect("an address").port()
-}
-
 impl Service {
     /// Of the usual configuration, in a folder.
     fn start(folder: &Path, arguments: &[&str]) -> Self {
@@ -53,7 +45,7 @@ impl Service {
     }
 
     fn spawn(command: &mut Command, folder: &Path) -> Self {
-        let port = free_port();
+        let [port] = free_ports();
         let mut child = command
             .args(["--view", "127.0.0.1:0", "--set", &format!("receive.address=\"127.0.0.1:{port}\"")])
             .env("EVFORGE_TOKEN", TOKEN)
@@ -118,7 +110,7 @@ impl Service {
         let count = said.strip_prefix("sent ").and_then(|rest| rest.split_once(" packets"));
         let count = count.and_then(|(count, _)| count.replace(' ', "").parse::<u64>().ok());
         let count = count.unwrap_or_else(|| panic!("{said}"));
-        self.wait(|service| service.packets_so_far() == before + count);
+        wait_until("all packets have come", || self.packets_so_far() == before + count);
         count
     }
 
@@ -126,16 +118,8 @@ impl Service {
         self.ctl(&["state"])["packets"].as_u64().expect("a number")
     }
 
-    fn wait(&self, is_so: impl Fn(&Self) -> bool) {
-        let begun = Instant::now();
-        while !is_so(self) {
-            assert!(begun.elapsed() < PATIENCE, "{:#}\n{}", self.ctl(&["state"]), self.said());
-            std::thread::sleep(Duration::from_millis(50));
-        }
-    }
-
     fn wait_for_phase(&self, phase: &str) -> Value {
-        self.wait(|service| service.ctl(&["run", "status"])["phase"] == phase);
+        wait_until(phase, || self.ctl(&["run", "status"])["phase"] == phase);
         self.ctl(&["run", "status"])
     }
 
@@ -249,7 +233,7 @@ fn what_a_killed_service_has_left_is_recovered_by_the_next() {
     // Commits are made every two seconds.
     let is_kept =
         |service: &Service| service.ctl(&["counters", "output.nexus.committed"])["value"].as_u64() > Some(0);
-    service.wait(is_kept);
+    wait_until("something is kept", || is_kept(&service));
     service.child.kill().expect("a signal");
     service.child.wait().expect("it ends");
     assert!(!path.join("1.pcapng").exists() && !path.join("1.json").exists());
@@ -270,7 +254,7 @@ fn what_a_killed_service_has_left_is_recovered_by_the_next() {
     // A file that cannot be recovered is told, and left.
     assert_eq!(service.ctl(&["run", "start"])["number"], 3);
     service.replay();
-    service.wait(is_kept);
+    wait_until("something is kept", || is_kept(&service));
     service.child.kill().expect("a signal");
     service.child.wait().expect("it ends");
     std::fs::write(path.join("3.nxs"), "torn").expect("a file");
@@ -333,7 +317,7 @@ fn systemd_hears_that_it_is_ready_alive_and_about_to_end() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("notify");
     let manager = UnixDatagram::bind(&path).expect("a socket");
-    manager.set_read_timeout(Some(PATIENCE)).expect("a time-out");
+    manager.set_read_timeout(Some(patience())).expect("a time-out");
     let mut command = Command::new(PROGRAM);
     command.arg("serve").arg(workspace().join(CONFIG)).args(["--report", "{run}.json"]);
     command.env("NOTIFY_SOCKET", &path).env("WATCHDOG_USEC", "2000000");
@@ -370,7 +354,7 @@ fn what_the_log_says_is_switched_while_it_runs() {
             socket.send_to(b"nothing that anybody knows", &service.packets).expect("it is sent");
             sent += 1;
         }
-        service.wait(|service| service.packets_so_far() == sent);
+        wait_until("they have come", || service.packets_so_far() == sent);
     };
     // Whoever switches it is said, too.
     let is_detail = |line: &&str| line.contains("parse") && !line.contains("asked for");
@@ -379,7 +363,7 @@ fn what_the_log_says_is_switched_while_it_runs() {
     assert_eq!(details(), 0, "{}", service.said());
     service.ctl(&["log", "parse=debug"]);
     send_garbage();
-    service.wait(|_| details() > 0);
+    wait_until("there are details", || details() > 0);
     service.ctl(&["log", "parse=info"]);
     let so_far = details();
     send_garbage();
@@ -452,7 +436,7 @@ fn runs_are_started_and_ended_by_a_topic_of_kafka() {
             .send(BaseRecord::<(), [u8]>::to("runs").payload(payload))
             .map_err(|(error, _)| error)
             .unwrap();
-        producer.flush(PATIENCE).expect("it is sent");
+        producer.flush(patience()).expect("it is sent");
     };
     let mut encoder = Encoder::new();
     let start = |job, name, service| Pl72 {
@@ -474,7 +458,7 @@ fn runs_are_started_and_ended_by_a_topic_of_kafka() {
     send(end("job-0").encode(&mut encoder));
     // The name of a run that is no number is its title; no second one is started while one goes on.
     send(start("job-2", "vanadium", None).encode(&mut encoder));
-    service.wait(|service| service.said().contains("refused: run 42 goes on"));
+    wait_until("it is refused", || service.said().contains("refused: run 42 goes on"));
     send(end("job-1").encode(&mut encoder));
     let state = service.wait_for_phase("between_runs");
     assert_eq!((&state["last"]["run"]["number"], &state["last"]["packets"]), (&json!(42), &json!(sent)));

@@ -1,13 +1,12 @@
 //! A carbon of Debian (graphite-carbon) with a folder of its own, and what is in its files.
 
+use crate::common::free_ports;
+use evforge_testkit::patience::{wait_for, wait_until};
 use std::collections::BTreeMap;
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
-
-/// Nothing here takes so long unless it hangs.
-const PATIENCE: Duration = Duration::from_secs(60);
+use std::time::Duration;
 
 /// Reads all files: `{path: [[time, value], …]}`. whisper is a package of Debian's own Python.
 const READ: &str = "
@@ -56,11 +55,9 @@ impl Drop for Carbon {
 }
 
 impl Place {
-    /// A folder and three ports that were free a moment ago.
+    /// A folder and three ports.
     pub(crate) fn new() -> Self {
-        let ports: Vec<_> =
-            (0..3).map(|_| TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port")).collect();
-        let port = |number: usize| ports[number].local_addr().expect("an address").port();
+        let [lines, pickle, query] = free_ports();
         let folder = tempfile::tempdir().expect("a folder");
         let at = folder.path().display();
         let settings = format!(
@@ -70,14 +67,12 @@ impl Place {
              CACHE_QUERY_INTERFACE = 127.0.0.1\nCACHE_QUERY_PORT = {}\n\
              MAX_CACHE_SIZE = inf\nMAX_UPDATES_PER_SECOND = inf\nMAX_CREATES_PER_MINUTE = inf\n\
              ENABLE_LOGROTATION = False\nENABLE_TAGS = False\nLOG_UPDATES = False\nWHISPER_AUTOFLUSH = True\n",
-            port(0),
-            port(1),
-            port(2)
+            lines, pickle, query
         );
         std::fs::write(folder.path().join("carbon.conf"), settings).expect("settings");
         let schemas = "[all]\npattern = .*\nretentions = 1s:10m\n";
         std::fs::write(folder.path().join("storage-schemas.conf"), schemas).expect("schemas");
-        Self { address: SocketAddr::from((Ipv4Addr::LOCALHOST, port(0))), folder }
+        Self { address: SocketAddr::from((Ipv4Addr::LOCALHOST, lines)), folder }
     }
 
     fn file(&self, name: &str) -> PathBuf {
@@ -94,29 +89,24 @@ impl Place {
         let log = std::fs::File::create(self.file("said.log")).expect("a log");
         let child = command.stdout(log.try_clone().expect("a log")).stderr(log).stdin(Stdio::null()).spawn();
         let carbon = Carbon(child.expect("carbon starts"));
-        let started = Instant::now();
-        while TcpStream::connect(self.address).is_err() {
-            let said = || std::fs::read_to_string(self.file("said.log")).unwrap_or_default();
-            assert!(started.elapsed() < PATIENCE, "carbon takes no lines: {}", said());
-            std::thread::sleep(Duration::from_millis(50));
-        }
+        wait_until("carbon takes lines", || TcpStream::connect(self.address).is_ok());
         carbon
     }
 
     /// Everything in its files, as soon as `wanted` says yes to it. Carbon makes one file after the other: until no further one has
     /// come, some are missing.
     pub(crate) fn values_when(&self, wanted: impl Fn(&Values) -> bool) -> Values {
-        let started = Instant::now();
         let mut files_before = 0;
-        loop {
+        wait_for("the values are in the files of carbon", || {
             let values = self.values();
-            let are_all_made = values.len() == files_before;
-            if are_all_made && wanted(&values) || started.elapsed() > PATIENCE {
-                return values;
+            let are_all_made = std::mem::replace(&mut files_before, values.len()) == values.len();
+            if are_all_made && wanted(&values) {
+                return Some(values);
             }
-            files_before = values.len();
+            // A file takes carbon some milliseconds: it has to have the time for some.
             std::thread::sleep(Duration::from_millis(300));
-        }
+            None
+        })
     }
 
     fn values(&self) -> Values {

@@ -1,6 +1,6 @@
 //! What is made from the declarations: boards, alert rules, tables. They are up to date, and name what is in real answers.
 
-use crate::common::workspace;
+use crate::common::{wait_until, workspace};
 use crate::metrics::carbon::configuration;
 use crate::metrics::page::{Page, names};
 use crate::metrics::prometheus::{loaded, promtool};
@@ -83,16 +83,13 @@ fn answered() -> BTreeSet<String> {
         let config = configuration(name, &format!("{graphite}{pulses}"), folder.path());
         let page = Page::start(&config, folder.path(), &[]);
         // The counters of outputs come with the first state.
-        while found.is_disjoint(&names(&page.metrics())) || !page.metrics().contains("output=\"graphite\"} ")
-        {
-            std::thread::sleep(std::time::Duration::from_millis(20));
-        }
-        let wait = std::time::Instant::now();
-        while !names(&page.metrics()).contains("evforge_output_lines_waiting")
-            && wait.elapsed().as_secs() < 30
-        {
-            std::thread::sleep(std::time::Duration::from_millis(50));
-        }
+        wait_until(format!("the counters of {name}"), || {
+            let text = page.metrics();
+            let names = names(&text);
+            !found.is_disjoint(&names)
+                && text.contains("output=\"graphite\"} ")
+                && names.contains("evforge_output_lines_waiting")
+        });
         found.extend(names(&page.metrics()));
     }
     // Sources, events and ages come with the packets.

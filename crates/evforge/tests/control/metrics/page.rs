@@ -68,6 +68,10 @@ impl Page {
         (kind.to_owned(), whole(head, body))
     }
 
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     pub(crate) fn metrics(&self) -> String {
         self.ask("/metrics", "*/*").1
     }

@@ -1,16 +1,13 @@
 //! `/metrics` as others read it: the parser of Python's `prometheus_client`, `promtool`, and a Prometheus that scrapes it.
 
-use crate::common::evforge;
+use crate::common::{evforge, free_ports, wait_until, wait_until_idle};
 use crate::metrics::carbon::configuration;
 use crate::metrics::page::{Page, names, value};
+use evforge_testkit::patience::wait_for;
 use serde_json::Value;
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
-
-/// Nothing here takes so long unless it hangs.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Reads both formats with the parsers of `prometheus_client`: `[{name: {kind, unit, samples: {sample and labels: value}}}, …]`.
 const PARSE: &str = "
@@ -63,22 +60,19 @@ pub(crate) fn loaded(folder: &Path) -> Page {
     page
 }
 
-/// The text and the state of the page once nothing changes any more.
+/// The text and the state of the page once it shows all that has come, and nothing changes any more.
 fn settled(page: &Page) -> (String, Value) {
-    let started = Instant::now();
-    loop {
+    wait_for("a page that shows all", || {
+        wait_until_idle(page.id());
         let (before, text, after) = (page.state(), page.metrics(), page.state());
         let counters = |state: &Value| state["streams"][0]["counters"].clone();
         let events = value(&text, "evforge_run_events_total", "").unwrap_or(0.0);
-        if events > 1000.0 && counters(&before) == counters(&after) {
-            std::thread::sleep(Duration::from_millis(1500));
-            if counters(&page.state()) == counters(&before) {
-                return (text, after);
-            }
-        }
-        assert!(started.elapsed() < PATIENCE, "{text}");
-        std::thread::sleep(Duration::from_millis(200));
-    }
+        // The page is renewed now and then: its text is not that of before the last packets.
+        let events_of = |state: &Value| state["ledger"]["events"].as_f64();
+        let is_one =
+            events > 1000.0 && events_of(&after) == Some(events) && counters(&before) == counters(&after);
+        is_one.then_some((text, after))
+    })
 }
 
 #[test]
@@ -185,9 +179,8 @@ impl Prometheus {
         );
         let file = folder.join("prometheus.yml");
         std::fs::write(&file, settings).unwrap();
-        let free = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-        let address = free.local_addr().unwrap();
-        drop(free);
+        let [port] = free_ports();
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
         let log = std::fs::File::create(folder.join("prometheus.log")).unwrap();
         let mut command = Command::new("prometheus");
         command.arg(format!("--config.file={}", file.display()));
@@ -238,17 +231,10 @@ fn a_prometheus_scrapes_a_run_and_evaluates_boards_and_rules() {
         crate::common::workspace().join("contrib/prometheus/evforge.rules.yml").canonicalize().unwrap();
     let prometheus = Prometheus::start(folder.path(), &page.page, &rules);
     let events = value(&text, "evforge_run_events_total", "");
-    let started = Instant::now();
-    loop {
+    wait_until("Prometheus has the events", || {
         let found = prometheus.query("evforge_run_events_total");
-        let seen = found.as_ref().and_then(|found| found[0]["value"][1].as_str()?.parse::<f64>().ok());
-        if seen == events {
-            break;
-        }
-        let log = || std::fs::read_to_string(folder.path().join("prometheus.log")).unwrap_or_default();
-        assert!(started.elapsed() < PATIENCE, "{found:?}: {}", log());
-        std::thread::sleep(Duration::from_millis(200));
-    }
+        found.and_then(|found| found[0]["value"][1].as_str()?.parse::<f64>().ok()) == events
+    });
     // Every name that the page has is one of Prometheus's.
     let known = prometheus.ask("/api/v1/label/__name__/values").unwrap();
     let known: Vec<&str> = known["data"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
@@ -263,16 +249,11 @@ fn a_prometheus_scrapes_a_run_and_evaluates_boards_and_rules() {
         }
     }
     // Every rule has been evaluated, and well.
-    let started = Instant::now();
-    loop {
+    wait_until("every rule is evaluated", || {
         let answer = prometheus.ask("/api/v1/rules").unwrap();
         let rules = answer["data"]["groups"][0]["rules"].as_array().unwrap().clone();
         assert_eq!(rules.len(), evforge_metrics::boards::ALERTS.len());
-        if rules.iter().all(|rule| rule["health"] == "ok") {
-            break;
-        }
-        assert!(started.elapsed() < PATIENCE, "{rules:#?}");
-        std::thread::sleep(Duration::from_millis(200));
-    }
+        rules.iter().all(|rule| rule["health"] == "ok")
+    });
     page.end();
 }
