@@ -2,11 +2,10 @@
 //! by rules. With the real program and its helper, between two network namespaces. Needs root.
 
 use crate::common::wire::{BY_XDP, INTERFACE, Wire, config, number, simulate};
-use crate::common::{LiveProgram, PROGRAM, text};
+use crate::common::{LiveProgram, PROGRAM, text, wait_until};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::time::{Duration, Instant};
 
 /// What the file of the helper is given.
 const SETCAP: &str =
@@ -144,11 +143,7 @@ fn assert_without_privileges(process: u32) {
 }
 
 fn wait_until_no_program_is_attached(wire: &Wire) {
-    let end = Instant::now() + Duration::from_secs(5);
-    while wire.has_program() {
-        assert!(Instant::now() < end, "the program is still attached");
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    wait_until("the program is detached", || !wire.has_program());
 }
 
 #[test]
@@ -196,16 +191,12 @@ fn nothing_stays_attached_whichever_of_the_two_is_killed() {
     kill(live.id());
     drop(live);
     wait_until_no_program_is_attached(&wire);
-    let end = Instant::now() + Duration::from_secs(5);
     // Where nobody asks for its status, as in some containers, a zombie is left of it.
     let is_there = || {
         let stat = std::fs::read_to_string(format!("/proc/{helper}/stat"));
         stat.is_ok_and(|stat| !stat.rsplit(')').next().is_some_and(|rest| rest.starts_with(" Z")))
     };
-    while is_there() {
-        assert!(Instant::now() < end, "the helper is still there");
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    wait_until("the helper is gone", || !is_there());
     // Without the helper packets come through the kernel: none is lost, and it is said.
     let live = start();
     kill(helper_of(live.id()).expect("a helper"));
@@ -349,7 +340,7 @@ fn root_keeps_no_privilege_and_becomes_another_user_if_told_to() {
         assert_eq!(status_of(live.id(), "Uid"), [uid; 4].join("\t"));
         live.signal("TERM");
         // Nothing has come, so that the status is not 0.
-        let (_, stream, _) = live.outcome();
+        let (_, stream, _) = live.ended();
         assert_eq!(stream["unaccounted"], 0);
         let _ = std::fs::remove_file(there.path().join("live.json"));
         let _ = std::fs::remove_file(there.path().join("live.csv"));

@@ -1,6 +1,6 @@
 //! Trains over a wire: as many as a test can have, byte for byte, into files that EXtra-data opens. Needs root.
 
-use crate::common::{PROGRAM, evforge, text, workspace};
+use crate::common::{PROGRAM, end_after_all, evforge, text, workspace};
 use evforge_testkit::veth::{self, SENDER, with_wire};
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
@@ -39,10 +39,10 @@ fn trains_over_a_wire(way: &[&str], reads_files: bool) {
                 "10.9.0.2",
                 "--port",
                 "0",
-                "--idle",
-                "3s",
                 "--for",
-                "4min",
+                "10min",
+                "--time-out",
+                "1min",
             ])
             .args(["--images", "512", "--waiting", "6", "--check", "--files", &files, "--sent", &sent])
             // Room for two whole trains: a receiver that waits for its core for half a second loses nothing.
@@ -64,6 +64,7 @@ fn trains_over_a_wire(way: &[&str], reads_files: bool) {
         let rate = ["--rate", "25kpps", "--report", &sent];
         let arguments = [&["train", "send", "--to", &address][..], &trains, &rate, way].concat();
         wire.at_sender(|| evforge(&arguments));
+        end_after_all(receiver.id());
         let output = receiver.wait_with_output().expect("it ends");
         let said = text(&output.stdout);
         assert!(output.status.success(), "{said}");

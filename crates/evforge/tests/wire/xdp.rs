@@ -1,14 +1,14 @@
 //! Live runs of the real program by AF_XDP, between two network namespaces. Needs root.
 
 use crate::common::wire::{BY_XDP, INTERFACE, Wire, config, ip, number, simulate};
-use crate::common::{PROGRAM, text};
+use crate::common::{PROGRAM, end_after_all, text, wait_until, while_stopped};
 use evforge_core::packet::PacketSlab;
 use evforge_net::capture::CaptureReader;
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 #[test]
 fn the_same_packets_give_the_same_events_by_socket_and_by_af_xdp() {
@@ -50,7 +50,7 @@ fn a_recording_by_af_xdp_has_every_packet() {
     let (recorded, report) = (folder.path().join("run.pcapng"), folder.path().join("record.json"));
     let mut recording = Wire::at(&wire.receiver, PROGRAM)
         .args(["record", "--address", "10.9.0.2", "--port", "9000", "--port", "9001"])
-        .args(["--idle", "1s", "--for", "30s"])
+        .args(["--for", "10min"])
         .args(["--receive", "xdp", "--interface", INTERFACE, "--output", recorded.to_str().unwrap()])
         .args(["--report", report.to_str().unwrap()])
         .stdout(Stdio::null())
@@ -60,9 +60,9 @@ fn a_recording_by_af_xdp_has_every_packet() {
     let mut lines = BufReader::new(recording.stderr.take().unwrap()).lines();
     let way = lines.find_map(|line| line.unwrap().strip_prefix("received by ").map(str::to_owned));
     assert!(way.unwrap().contains("AF_XDP on wire-r"));
-    // One after the other: the recording ends a second after the last packet.
     let addresses = ["10.9.0.2:9000", "10.9.0.2:9001"];
     let sent: u64 = addresses.iter().map(|address| wire.replay(&capture, address, "2kpps")).sum();
+    end_after_all(recording.id());
     assert!(recording.wait().unwrap().success());
     let report: Value = serde_json::from_slice(&std::fs::read(report).unwrap()).unwrap();
     assert_eq!(number(&report, "/packets/written"), sent, "{report:#}");
@@ -83,7 +83,7 @@ fn numbered_packets_come_whole_by_af_xdp() {
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     let (sent, received) = (path("sent.json"), path("received.json"));
     let mut receiver = Wire::at(&wire.receiver, PROGRAM)
-        .args(["receive", "--address", "10.9.0.2", "--idle", "1s", "--for", "30s", "--sent", &sent])
+        .args(["receive", "--address", "10.9.0.2", "--for", "10min", "--sent", &sent])
         .args(["--receive", "xdp", "--interface", INTERFACE, "--report", &received])
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
@@ -109,6 +109,7 @@ fn numbered_packets_come_whole_by_af_xdp() {
         .output()
         .unwrap();
     assert!(output.status.success(), "{}", text(&output.stderr));
+    end_after_all(receiver.id());
     assert!(receiver.wait().unwrap().success());
     let report: Value = serde_json::from_slice(&std::fs::read(received).unwrap()).unwrap();
     let packets = ["sent", "received", "lost"].map(|name| number(&report, &format!("/packets/{name}")));
@@ -126,10 +127,9 @@ fn every_packet_lost_to_a_full_ring_is_placed_there() {
     let address = live.address.clone();
     let sent = std::thread::scope(|scope| {
         let replay = scope.spawn(|| wire.replay(&capture, &address, "1500pps"));
-        std::thread::sleep(Duration::from_millis(200));
-        live.signal("STOP");
-        std::thread::sleep(Duration::from_millis(500));
-        live.signal("CONT");
+        wire.wait_until_sent(100);
+        // Many more than the ring and the memory hold.
+        while_stopped(live.id(), || wire.wait_until_sent(500));
         replay.join().unwrap()
     });
     let (stream, _) = live.finish();
@@ -152,11 +152,7 @@ fn nothing_is_left_of_a_killed_receiver() {
         assert!(wire.has_program());
         live.signal("KILL");
         drop(live);
-        let end = Instant::now() + Duration::from_secs(5);
-        while wire.has_program() {
-            assert!(Instant::now() < end, "the program is still attached");
-            std::thread::sleep(Duration::from_millis(10));
-        }
+        wait_until("the program is detached", || !wire.has_program());
     }
 }
 
@@ -186,7 +182,7 @@ fn drop_streams_by_af_xdp_are_verified_word_by_word() {
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     let mut receiving = Wire::at(&wire.receiver, PROGRAM)
         .args(["drop", "receive", "--address", "10.9.0.2", "--port", "9100", "--streams", "4"])
-        .args(["--receive", "xdp", "--interface", INTERFACE, "--idle", "1s", "--for", "30s"])
+        .args(["--receive", "xdp", "--interface", INTERFACE, "--for", "10min"])
         .args(["--sent", &path("sent.json"), "--report", &path("received.json")])
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
@@ -213,6 +209,7 @@ fn drop_streams_by_af_xdp_are_verified_word_by_word() {
         .unwrap();
     assert!(sent.status.success(), "{}", text(&sent.stderr));
     // A packet of each stream is missing, and all of them know it.
+    end_after_all(receiving.id());
     assert_eq!(receiving.wait().unwrap().code(), Some(1));
     let report: Value = serde_json::from_slice(&std::fs::read(path("received.json")).unwrap()).unwrap();
     for stream in report["streams"].as_array().unwrap() {
@@ -238,8 +235,9 @@ fn a_link_flap_in_fragmented_traffic_changes_no_order_and_is_told() {
     let address = live.address.clone();
     std::thread::scope(|scope| {
         let replay = scope.spawn(|| wire.replay_with_interruption(&capture, &address, "300pps"));
-        std::thread::sleep(Duration::from_millis(500));
+        wire.wait_until_sent(100);
         ip(&["-n", &wire.receiver, "link", "set", INTERFACE, "down"]);
+        // The gap is one of real time: some packets long.
         std::thread::sleep(Duration::from_millis(200));
         ip(&["-n", &wire.receiver, "link", "set", INTERFACE, "up"]);
         replay.join().unwrap();

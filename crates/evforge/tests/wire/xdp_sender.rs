@@ -1,6 +1,6 @@
 //! What the real program sends by AF_XDP arrives as what it sends through sockets. Needs root.
 
-use crate::common::{LiveProgram, PROGRAM, evforge, text, workspace};
+use crate::common::{LiveProgram, PROGRAM, end_after_all, evforge, text, workspace};
 use evforge_testkit::veth::{self, SENDER, Wire, with_wire};
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
@@ -66,7 +66,7 @@ fn several_streams_leave_by_a_queue_each_and_are_verified() {
         let folder = tempfile::tempdir().unwrap();
         let [sent, report] = ["sent.json", "received.json"].map(|name| folder.path().join(name));
         let mut receiver = Command::new(PROGRAM)
-            .args(["drop", "receive", "--address", "10.9.0.2", "--port", "0", "--idle", "1s", "--for", "60s"])
+            .args(["drop", "receive", "--address", "10.9.0.2", "--port", "0", "--for", "10min"])
             .args(["--streams", "2", "--sent", sent.to_str().unwrap(), "--report", report.to_str().unwrap()])
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
@@ -84,6 +84,7 @@ fn several_streams_leave_by_a_queue_each_and_are_verified() {
             ["--bytes", "2MB", "--packet", "1000B", "--rate", "20Mbit/s", "--xdp", SENDER, "--report"];
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).chain(further).collect();
         at_sender(wire, &[&arguments[..], &[sent.to_str().unwrap()]].concat());
+        end_after_all(receiver.id());
         assert!(receiver.wait().unwrap().success());
         let report = json(&report);
         assert_eq!(report["passed"], true, "{report:#}");
@@ -105,7 +106,7 @@ fn numbered_packets_arrive_every_one() {
         let [sent, report] = ["sent.json", "received.json"].map(|name| folder.path().join(name));
         let [sent_name, report_name] = [&sent, &report].map(|path| path.to_str().unwrap());
         let mut receiver = Command::new(PROGRAM)
-            .args(["receive", "--address", "10.9.0.2", "--port", "0", "--idle", "1s", "--for", "60s"])
+            .args(["receive", "--address", "10.9.0.2", "--port", "0", "--for", "10min"])
             .args(["--sent", sent_name, "--report", report_name])
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
@@ -119,6 +120,7 @@ fn numbered_packets_arrive_every_one() {
         let to = ["send", "--to", &address.unwrap(), "--xdp", SENDER, "--report", sent_name];
         let said = at_sender(wire, &[&to[..], &what].concat());
         assert!(said.contains("frames by AF_XDP"), "{said}");
+        end_after_all(receiver.id());
         assert!(receiver.wait().unwrap().success());
         let (sent, report) = (json(&sent), json(&report));
         assert_eq!((&sent["datagrams"], &sent["by_xdp"]), (&5000.into(), &true.into()), "{sent:#}");
