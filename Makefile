@@ -141,7 +141,7 @@ soak-kafka: test-tools ## Brokers that fail for a minute; the program, and the f
 
 .PHONY: seeds
 seeds: ## The program on a simulated host, with faults at random moments: SEEDS=10000 runs, from seed FIRST=1 on (half an hour)
-	EVFORGE_SEEDS=$(or $(SEEDS),10000) EVFORGE_FIRST_SEED=$(or $(FIRST),1) $(CARGO) test --locked -p evforge --test simulated a_minute -- --nocapture
+	EVFORGE_SEEDS=$(or $(SEEDS),10000) EVFORGE_FIRST_SEED=$(or $(FIRST),1) $(CARGO) test --locked -p evforge --test simulated no_seed -- --nocapture
 
 .PHONY: properties
 properties: ## Property tests with CASES=5000 random cases instead of 64 each, of a new seed (SEED=7): an hour

@@ -169,6 +169,23 @@ impl Scenario {
         }
     }
 
+    /// The detector, and each kind of fault and of client, without times and names of files.
+    pub(crate) fn kinds(&self) -> Vec<String> {
+        let of_line = |line: &String| {
+            let words: Vec<&str> = line.split(' ').collect();
+            match words[..] {
+                ["from", _, "to", _, "slow", ..] => "slow".to_owned(),
+                ["from", _, "to", _, verb, number, calls, ..] => format!("{verb} {number} {calls}"),
+                [_, _, "signal", number] => format!("signal {number}"),
+                _ => words[2].to_owned(),
+            }
+        };
+        let ends = [format!("hurried {}", self.is_hurried), format!("lost {}", self.on_the_way[0] > 0)];
+        let outputs = self.outputs.iter().map(|words| words[0].to_owned());
+        let faults = self.lines.iter().map(of_line);
+        faults.chain(ends).chain(outputs).chain([self.instrument.capture.to_owned()]).collect()
+    }
+
     /// When the run is asked to end for the first time, by a signal or a client. From then on its files may be complete.
     pub(crate) fn asked_to_end(&self) -> u64 {
         const ENDS: [&str; 4] = ["signal 1", "signal 2", "signal 15", r"EXIT\n"];
