@@ -2,15 +2,12 @@
 
 use super::exceptions::Exception;
 use super::workspace;
+use evforge_testkit::patience::wait_for;
 use std::fs::File;
 use std::io::Read;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
-
-/// No block takes longer.
-const LONGEST: Duration = Duration::from_secs(60);
 
 /// What a visitor's commands may change is copied, the rest is linked.
 const COPIED: [&str; 2] = ["configs", "data"];
@@ -39,16 +36,8 @@ impl Running {
 
     /// Waits for the end: whether it was a good one, and what was printed.
     fn end(mut self) -> (bool, String) {
-        let begun = Instant::now();
-        loop {
-            if let Some(status) = self.child.try_wait().expect("the shell") {
-                return (status.success(), self.printed());
-            }
-            if begun.elapsed() > LONGEST {
-                panic!("no end after {LONGEST:?}:\n{}", self.printed());
-            }
-            std::thread::sleep(Duration::from_millis(10));
-        }
+        let status = wait_for("the end of a block", || self.child.try_wait().expect("the shell"));
+        (status.success(), self.printed())
     }
 }
 
@@ -132,13 +121,14 @@ impl Terminal {
     /// Types commands in the second terminal, and waits until they receive packets.
     pub(crate) fn start(&mut self, commands: &str) -> Result<(), String> {
         assert!(self.live.is_none(), "the second terminal is in use: its output is missing in the document");
-        let running = self.spawn(commands);
-        let begun = Instant::now();
-        while !running.printed().contains("receiving at ") {
-            if begun.elapsed() > Duration::from_secs(20) {
-                return Err(running.printed());
-            }
-            std::thread::sleep(Duration::from_millis(10));
+        let mut running = self.spawn(commands);
+        let is_receiving = wait_for("packets can be sent", || {
+            let has_ended = running.child.try_wait().expect("the shell").is_some();
+            let is_receiving = running.printed().contains("receiving at ");
+            (is_receiving || has_ended).then_some(is_receiving)
+        });
+        if !is_receiving {
+            return Err(running.printed());
         }
         self.live = Some(running);
         Ok(())
