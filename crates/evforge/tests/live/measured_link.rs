@@ -87,7 +87,7 @@ fn no_more_than_the_known_limit_of_a_slow_receiver_is_found() {
     let folder = tempfile::tempdir().expect("a folder");
     let runner = runner(&hosts, folder.path(), &stop);
     let point = LinkPoint {
-        time: Duration::from_millis(500),
+        time: Duration::from_millis(200),
         work: Duration::from_micros(200),
         ..LinkPoint::new(LinkMethod::Batched, 64)
     };
@@ -135,11 +135,11 @@ fn a_packet_that_a_soak_loses_and_a_bit_that_it_flips_are_in_its_verdict() {
             "--streams",
             "1",
             "--rate",
-            "20Mbit/s",
+            "100Mbit/s",
             "--for",
-            "2s",
+            "600ms",
         ]);
-        command.args(["--segment", "1s", "--fault", fault, "--output"]).arg(&result);
+        command.args(["--segment", "300ms", "--fault", fault, "--output"]).arg(&result);
         let output = command.output().expect("it starts");
         let found = evforge_measure::result_file::read(&result).expect("a result");
         assert!(!output.status.success() && !found.verdict.is_good, "{:?}", found.verdict);
@@ -157,7 +157,7 @@ fn a_soak_that_is_asked_to_end_says_what_it_has_shown_so_far() {
     let result = folder.path().join("soak");
     let mut command = std::process::Command::new(PROGRAM);
     command.args(["measure", "soak", "--loopback", "--streams", "1", "--rate", "20Mbit/s", "--for", "1h"]);
-    command.args(["--segment", "1s", "--output"]).arg(&result);
+    command.args(["--segment", "300ms", "--output"]).arg(&result);
     command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
     let mut child = command.spawn().expect("it starts");
     let segments = || {

@@ -12,7 +12,13 @@ use std::sync::Mutex;
 const LINES: usize = 30;
 const COLUMNS: usize = 100;
 /// How long an example that has no end of its own is watched.
-const WATCHED: &str = "4s";
+const WATCHED: &str = "2s";
+/// Whether an example catches SIGINT, or has ended.
+const LISTENS: &str = r#"listens() {
+    kill -0 $example || return 0
+    local of=/proc/$(cat /proc/$example/task/$example/children | tr -d ' ')
+    grep -q evforge $of/comm && [ $((0x0$(sed -n 's/^SigCgt:\s*//p' $of/status) & 2)) -ne 0 ]
+} 2>/dev/null"#;
 
 /// The examples in a help text.
 fn examples(help: &str) -> Vec<String> {
@@ -44,36 +50,46 @@ fn the_common_options_fit_on_a_screen_and_the_rest_is_under_headings() {
     }
 }
 
+/// Waits until somebody receives at so many UDP ports, in a network of one's own.
+fn until_received_at(ports: u32) -> String {
+    format!("until [ \"$(wc -l < /proc/net/udp)\" -gt {ports} ]; do sleep 0.02; done")
+}
+
 /// What receives while an example sends, and what sends while one receives.
-fn companion(example: &str) -> (&'static str, &'static str) {
+fn companion(example: &str) -> (String, String) {
     let is_of = |command: &str| example.starts_with(&format!("evforge {command} "));
+    let receiving =
+        |command: &str, ports| (format!("{command} & {}", until_received_at(ports)), String::new());
+    let sending = |command: &str, ports| (String::new(), format!("{}; {command}", until_received_at(ports)));
+    let before = |command: &str| (command.to_owned(), String::new());
     if is_of("replay") {
-        ("evforge run --config configs/gdgem-srs.toml --quiet & sleep 1", "")
+        receiving("evforge run --config configs/gdgem-srs.toml --quiet", 1)
     } else if is_of("record") || is_of("run") && example.contains("--for") {
-        ("", "(sleep 2; evforge replay run.pcapng --unpaced) &")
+        sending("evforge replay run.pcapng --unpaced", 1)
     } else if is_of("send") {
-        ("evforge receive --quiet & sleep 1", "")
+        receiving("evforge receive --quiet", 1)
     } else if is_of("receive") {
-        ("", "(sleep 1; evforge send --rate 1kpps --for 1 --quiet) &")
+        sending("evforge send --rate 1kpps --for 1 --quiet", 1)
     } else if is_of("ctl") {
         // A run with a page, and data in it.
-        let run = "evforge run --config configs/gdgem-srs.toml --view 127.0.0.1:8080 --monitor monitor.json --quiet & \
-                   sleep 1; evforge replay run.pcapng --unpaced > replayed.txt";
-        (run, "")
+        let run = "evforge run --config configs/gdgem-srs.toml --view 127.0.0.1:8080 --monitor monitor.json --quiet";
+        let (run, _) = receiving(run, 1);
+        let page = "until (: < /dev/tcp/127.0.0.1/8080) 2> no-page; do sleep 0.02; done";
+        before(&format!("{run}; {page}; evforge replay run.pcapng --unpaced > replayed.txt"))
     } else if is_of("drop send") {
-        ("evforge drop receive --streams 4 --quiet & sleep 1", "")
+        receiving("evforge drop receive --streams 4 --quiet", 4)
     } else if is_of("drop receive") {
-        ("", "(sleep 1; evforge drop send --streams 4 --rate 1kpps --blocks 1 --quiet) &")
+        sending("evforge drop send --streams 4 --rate 1kpps --blocks 1 --quiet", 4)
     } else if is_of("train send") {
-        ("evforge train receive --senders 2 --stride 0 --quiet & sleep 1", "")
+        receiving("evforge train receive --senders 2 --stride 0 --quiet", 1)
     } else if is_of("view") {
-        ("mv killed.nxs run.nxs 2>/dev/null;", "")
+        before("mv killed.nxs run.nxs 2>/dev/null;")
     } else if is_of("train repair") {
-        ("mkdir -p data/r0012;", "")
+        before("mkdir -p data/r0012;")
     } else if is_of("train receive") {
-        ("", "(sleep 1; evforge train send --trains 5 --rate 20kpps --quiet) &")
+        sending("evforge train send --trains 5 --rate 20kpps --quiet", 1)
     } else {
-        ("", "")
+        Default::default()
     }
 }
 
@@ -129,12 +145,20 @@ fn run(example: &str, made: &Path, broker: Option<&Broker>) -> Result<(), String
     let ending = ["evforge ctl", "evforge measure"];
     let is_endless = endless.iter().any(|part| example.contains(part))
         && !ending.iter().any(|command| example.starts_with(command));
-    let watched = if is_endless { WATCHED } else { "120s" };
     let (before, alongside) = companion(example);
+    // Somebody who ends it does so when it has what is sent to it, or else some time after it has begun to listen to signals.
+    let ended = match (is_endless, alongside.is_empty()) {
+        (false, _) => String::new(),
+        (true, false) => "kill -INT $example".to_owned(),
+        (true, true) => {
+            format!("{LISTENS}\nuntil listens; do sleep 0.05; done; sleep {WATCHED}; kill -INT $example")
+        }
+    };
     let script = format!(
-        "ip link set lo up\nset -o pipefail\n{before}\n{alongside}\n\
-         timeout --foreground --preserve-status --signal INT {watched} bash -o pipefail -c {}\nstatus=$?\n\
-         kill $(jobs -p) 2>/dev/null\nexit $status",
+        "ip link set lo up\nset -o pipefail\n{before}\n\
+         timeout --foreground --preserve-status --signal INT {} bash -o pipefail -c {} & example=$!\n\
+         {alongside}\n{ended}\nwait $example\nstatus=$?\nkill $(jobs -p) 2>/dev/null\nexit $status",
+        evforge_testkit::patience::patience().as_secs(),
         quoted(example)
     );
     let is_kafka = ["evforge kafka ", "--input-kafka", "evforge write --config", "evforge view --kafka"]

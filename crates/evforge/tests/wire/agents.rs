@@ -123,19 +123,27 @@ fn two_hosts_measure_as_one_with_two_namespaces_and_stay_as_they_were() {
         token(folder);
         let before = both(wire);
         let mut agent = agent(wire, folder);
-        run(by_agent(sweep(folder, "two", "500ms", "3"), folder, &agent));
+        let (mut times, mut names) = (0, [String::new(), String::new()]);
+        // A host that is busy, or stopped, makes some figures smaller; what makes a difference does so each time.
+        wait_until("two hosts measure what one does", || {
+            times += 1;
+            names = ["two", "one"].map(|name| format!("{name}-{times}"));
+            run(by_agent(sweep(folder, &names[0], "200ms", "3"), folder, &agent));
+            run(sweep(folder, &names[1], "200ms", "3"));
+            assert_eq!(both(wire), before);
+            ["sent_rate", "rate"].iter().all(|column| {
+                let [two, one] = [0, 1].map(|place| cell(folder, &names[place], column).value());
+                let [two, one] = [two, one].map(|rate| rate.expect("a rate"));
+                println!("{column}: {two} and {one} kpps");
+                (two / one - 1.0).abs() < 0.05
+            })
+        });
         send_signal(agent.child.id(), "INT");
         assert!(agent.child.wait().expect("it ends").success());
         assert_eq!(both(wire), before);
-        run(sweep(folder, "one", "500ms", "3"));
-        assert_eq!(both(wire), before);
-        for column in ["sent_rate", "rate"] {
-            let [two, one] = ["two", "one"].map(|name| cell(folder, name, column).value().expect(column));
-            assert!((two / one - 1.0).abs() < 0.05, "{column}: {two} and {one} kpps");
-        }
         // The comparison finds what differs: where the hosts are.
         let mut compare = Command::new(PROGRAM);
-        compare.args(["measure", "compare"]).arg(folder.join("one")).arg(folder.join("two"));
+        compare.args(["measure", "compare"]).arg(folder.join(&names[1])).arg(folder.join(&names[0]));
         let said = text(&run(compare).stdout);
         assert!(said.contains("by an agent") && said.contains("two network namespaces"), "{said}");
     });
@@ -153,7 +161,7 @@ fn whatever_is_killed_both_hosts_are_left_as_they_were() {
             token(folder);
             let before = both(wire);
             let mut agent = agent(wire, folder);
-            let mut command = by_agent(sweep(folder, "result", "50s", "1"), folder, &agent);
+            let mut command = by_agent(sweep(folder, "result", "10min", "1"), folder, &agent);
             command.stdout(Stdio::null()).stderr(Stdio::null());
             let mut measure = command.spawn().expect("it starts");
             // Agent, sender, measurement, receiver, and what stands for the sender here.

@@ -98,7 +98,7 @@ fn whatever_ends_a_measurement_ends_its_programs_and_its_interfaces() {
     }
     for signal in ["KILL", "TERM", "INT"] {
         let (folder, before) = (tempfile::tempdir().expect("a folder"), state());
-        let mut child = start(folder.path(), &["--for", "60s", "--rounds", "1"]);
+        let mut child = start(folder.path(), &["--for", "10min", "--rounds", "1"]);
         // The command, unshare, the command in there, receiver and sender.
         wait_until("sending", || programs_of(folder.path()) >= 5);
         send_signal(child.id(), signal);
@@ -271,7 +271,8 @@ fn a_soak_that_was_killed_goes_on_with_its_counts() {
         command.args(["measure", "soak"]).args(arguments).arg(&result).env("TMPDIR", folder.path());
         command
     };
-    let settings = ["--streams", "2", "--rate", "20Mbit/s", "--for", "6s", "--segment", "2s", "--output"];
+    let settings =
+        ["--streams", "2", "--rate", "20Mbit/s", "--for", "1500ms", "--segment", "500ms", "--output"];
     let mut killed = run(&settings).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
     // A whole segment, and the next one under way.
     let is_second = |checkpoint: serde_json::Value| {
