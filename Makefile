@@ -152,6 +152,10 @@ properties: ## Property tests with CASES=5000 random cases instead of 64 each, o
 models: ## Queues, rings and flags between threads in every order that a processor may give them, with loom (some minutes)
 	CARGO="$(CARGO)" scripts/models.sh
 
+.PHONY: mutants
+mutants: ## Repairs taken back, one after the other: the test of each must fail (half an hour; MUTANTS="a b": only these patches of tests/mutants)
+	CARGO="$(CARGO)" scripts/mutants.py $(MUTANTS)
+
 .PHONY: sanitize
 sanitize: miri asan tsan ## Undefined behaviour and data races, by the tools of a nightly toolchain: the next three (an hour)
 

@@ -127,6 +127,7 @@ step "licences, versions and origins of dependencies (scripts/deny.py)" dependen
 step "the list of skipped tests" skip_list
 step "the verdict of a soak" soak_verdict
 step "the scripts of fuzzing" fuzz_scripts
+step "patches that take repairs back" python3 scripts/mutants.py --check
 step "tests (scripts/run-programs.py)" programs
 touch "$tests_done"
 wait "$alongside"

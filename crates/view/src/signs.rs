@@ -50,6 +50,10 @@ impl Watch {
 
     /// Takes note of the host and of what the streams have lost.
     pub(crate) fn look(&self, host: &[Reading], streams: &[Arc<Accumulator>]) {
+        self.look_at(Instant::now(), host, streams);
+    }
+
+    fn look_at(&self, now: Instant, host: &[Reading], streams: &[Arc<Accumulator>]) {
         let states: Vec<_> = streams.iter().filter_map(|stream| stream.state()).collect();
         let lost = |loss: evforge_core::ledger::Loss| match loss {
             evforge_core::ledger::Loss::Exactly(lost) | evforge_core::ledger::Loss::AtLeast(lost) => lost,
@@ -61,7 +65,6 @@ impl Watch {
             states.iter().any(|state| state.run.stages.iter().any(|(stage, _)| *stage == "receive"));
         let disks = disks(host, &self.folders);
         let clock = number(host, "clock_synchronised", None).map(|yes| yes > 0).filter(|_| receives);
-        let now = Instant::now();
         let mut seen = lock(&self.seen);
         seen.lost.push_back((now, lost));
         while seen.lost.get(1).is_some_and(|(at, _)| now.saturating_duration_since(*at) >= TOLD_FOR) {
@@ -265,15 +268,16 @@ mod tests {
         let watch = Watch::default();
         let host = [told("clock_synchronised", None, 0)];
         let streams = [Arc::clone(&stream)];
+        let begun = Instant::now();
         lost(7, false);
-        watch.look(&host, &streams);
+        watch.look_at(begun, &host, &streams);
         assert_eq!(
             watch.signs(&feed("live"), None, &[]),
             [],
             "what was lost before anybody looked is in the ledger"
         );
         lost(19, true);
-        watch.look(&host, &streams);
+        watch.look_at(begun, &host, &streams);
         let signs = watch.signs(&feed("live"), None, &[]);
         let expected = [
             ("loss", "alarm", "12 packets lost in the last minute"),
@@ -281,5 +285,10 @@ mod tests {
         ];
         assert_eq!(texts(&signs), expected);
         assert_eq!(watch.signs(&feed("ended"), None, &[]), []);
+        for (seconds, are_told) in [(59, true), (60, false)] {
+            watch.look_at(begun + Duration::from_secs(seconds), &host, &streams);
+            let signs = watch.signs(&feed("live"), None, &[]);
+            assert_eq!(signs.iter().any(|sign| sign.sign == "loss"), are_told, "after {seconds} s");
+        }
     }
 }

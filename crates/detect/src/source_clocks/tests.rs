@@ -238,6 +238,8 @@ fn time_waits_while_there_is_no_room_for_what_is_in_quarantine() {
     assert_eq!(line.force((0, 1052), latest, accepted, |_| false), (0, 1242));
     assert_eq!(line.force((0, 1242), latest, accepted, |_| false), (0, 1500));
     assert_eq!(line.force((0, 1500), latest, accepted, |_| false), (0, 1601));
+    // What no source reaches any more is not closed by force.
+    assert_eq!((line.force((0, 1600), latest, accepted, |_| false), line.forced_closings()), ((0, 1601), 3));
     pair.packet(LEADER, &[1260]);
     assert_eq!((pair.counts().0, pair.line.held()), (2, 0));
 }

@@ -53,6 +53,19 @@ fn a_hang_up_ends_a_run_in_good_order() {
     assert!(!success);
 }
 
+/// A service manager that stops what a hang-up has ended already: only the second SIGINT or SIGTERM ends a program at once.
+#[test]
+fn a_signal_to_end_after_a_hang_up_is_no_second_one() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let live = endless(program(), folder.path());
+    live.signal("HUP");
+    // It may have come to its end.
+    let _ = Command::new("kill").args(["-s", "TERM", &live.id().to_string()]).status();
+    let (_, stream, _) = live.outcome();
+    assert_eq!(stream["unaccounted"], 0);
+    assert_eq!(json(&folder.path().join("live.json"))["ending"], "stopped");
+}
+
 #[test]
 fn a_hang_up_that_was_ignored_from_the_beginning_ends_nothing() {
     let folder = tempfile::tempdir().expect("a folder");
