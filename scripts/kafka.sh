@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # A real Kafka broker, or three, on loopback: for tests, trials and demos. Never for data that matter.
 #
-#   scripts/kafka.sh fetch          the jars of Apache Kafka into the cache, once; each must have the sha256 of kafka-jars.txt
+#   scripts/kafka.sh fetch          the jars of Apache Kafka into the cache, once; each must have the sha256 of kafka-jars.txt.
+#                                   With an archive of the classes that a broker loads, it starts in half the time
 #   scripts/kafka.sh start [1|3]    start brokers at 127.0.0.1:9092 (three: 9092, 9093, 9094) and wait until they answer
 #   scripts/kafka.sh status         which run, and where
 #   scripts/kafka.sh stop           stop them cleanly; what was in their topics stays for the next start
@@ -61,6 +62,7 @@ fetch() {
     exec 9>"$cache/.lock"
     flock 9
     if (cd "$cache" && sums | sha256sum --check --status 2>/dev/null); then
+        archive_classes
         return
     fi
     echo "fetching Apache Kafka ($(sums | wc -l) jars, 54 MB) from $maven into $cache"
@@ -92,6 +94,28 @@ fetch() {
     done < <(jars)
     rm -rf "$new"
     [ "$wrong" = 0 ] || fail "what Kafka consists of is pinned in $list"
+    archive_classes
+}
+
+# The classes of a broker as this Java has them in memory once they are loaded and checked: java(1), -XX:SharedArchiveFile. One
+# that does not fit is not used.
+archive() {
+    echo "$cache/classes-$(stat --dereference --format=%Y "$(command -v java)").jsa"
+}
+
+# Once, from a broker that is ended when it answers. Without it brokers start as well.
+archive_classes() {
+    command -v java >/dev/null && compgen -G "$cache/kafka_*.jar" >/dev/null && [ ! -s "$(archive)" ] || return 0
+    local new=$cache/.new at=$((20000 + RANDOM % 10000)) broker
+    rm -rf "$new" && mkdir "$new"
+    JAVA_TOOL_OPTIONS="-XX:ArchiveClassesAtExit=$new/classes.jsa" \
+        "${BASH_SOURCE[0]}" serve "$new" 1 "$at" "1@127.0.0.1:$((at + 1))" >"$new/log" 2>&1 9>&- &
+    broker=$!
+    until [ "$(known_brokers "$at")" = 1 ] || ! kill -0 "$broker" 2>/dev/null; do sleep 0.1; done
+    kill "$broker" 2>/dev/null || true
+    wait "$broker" || true
+    [ ! -s "$new/classes.jsa" ] || mv "$new/classes.jsa" "$(archive)"
+    rm -rf "$new"
 }
 
 random_id() {
@@ -145,7 +169,9 @@ PROPERTIES
         printf 'version=1\ncluster.id=evforge-on-loopback-00\nnode.id=%s\ndirectory.id=%s\n' \
             "$node" "$(random_id)" >"$folder/data/meta.properties"
     cd "$folder"
-    exec java -Xms64m -Xmx"$heap" -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:+ExitOnOutOfMemoryError -Xshare:auto \
+    local shared=()
+    [ ! -s "$(archive)" ] || shared=("-XX:SharedArchiveFile=$(archive)")
+    exec java "${shared[@]}" -Xms64m -Xmx"$heap" -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:+ExitOnOutOfMemoryError -Xshare:auto \
         -Djava.awt.headless=true -Dorg.slf4j.simpleLogger.defaultLogLevel=warn -Dorg.slf4j.simpleLogger.showDateTime=true \
         -cp "$cache/*" kafka.Kafka "$folder/server.properties"
 }

@@ -1,13 +1,11 @@
 //! Topics, read whole by librdkafka's own consumer: nothing of what made the messages is used.
 
+use evforge_testkit::patience::{wait_for, wait_until};
 use rdkafka::consumer::{BaseConsumer, Consumer};
-use rdkafka::error::KafkaResult;
+use rdkafka::error::{KafkaError, KafkaResult};
 use rdkafka::message::Message as _;
 use rdkafka::{ClientConfig, Offset, TopicPartitionList};
-use std::time::{Duration, Instant};
-
-/// How long brokers may take to have a leader for a partition, and to answer with all of it.
-const PATIENCE: Duration = Duration::from_secs(60);
+use std::time::Duration;
 
 /// How long one question may take before it is asked again.
 const ANSWER_WITHIN: Duration = Duration::from_secs(20);
@@ -22,58 +20,75 @@ pub(crate) struct TopicMessage {
     pub(crate) payload: Vec<u8>,
 }
 
-/// What a question to the brokers answers, asked until it does: while one of them has just died or begun,
-/// librdkafka says that another leads, that a connection broke, or that all are down.
-fn asked<T>(what: &str, mut question: impl FnMut() -> KafkaResult<T>) -> T {
-    let deadline = Instant::now() + PATIENCE;
-    loop {
-        match question() {
-            Ok(answer) => return answer,
-            Err(error) if Instant::now() > deadline => panic!("{what}: {error}"),
-            Err(_) => std::thread::sleep(Duration::from_millis(100)),
-        }
+/// The client that reads topics, and what it complained about last. While a broker has just died or begun, librdkafka says that
+/// another leads, that a connection broke, or that all are down: it asks again, and only what does not come is a failure.
+struct Client {
+    consumer: BaseConsumer,
+    complaint: String,
+}
+
+impl Client {
+    fn new(brokers: &str) -> Self {
+        let consumer = ClientConfig::new()
+            .set("bootstrap.servers", brokers)
+            .set("group.id", "evforge-tests")
+            .set("enable.auto.commit", "false")
+            .set("fetch.message.max.bytes", "20000000")
+            .create()
+            .expect("a consumer");
+        Self { consumer, complaint: String::new() }
+    }
+
+    /// An answer, or none with the complaint said once.
+    fn answer<T>(&mut self, answer: KafkaResult<T>) -> Option<T> {
+        let note = |error: KafkaError| {
+            let complaint = error.to_string();
+            if complaint != self.complaint {
+                eprintln!("{complaint}");
+                self.complaint = complaint;
+            }
+        };
+        answer.map_err(note).ok()
+    }
+
+    /// The partitions of a topic; none if it does not exist.
+    fn partitions(&mut self, topic: &str) -> Vec<i32> {
+        let metadata = wait_for("the topics that there are", || {
+            let answer = self.consumer.fetch_metadata(None, ANSWER_WITHIN);
+            self.answer(answer)
+        });
+        let known = metadata.topics().iter().find(|known| known.name() == topic);
+        let mut partitions: Vec<i32> =
+            known.iter().flat_map(|topic| topic.partitions()).map(|partition| partition.id()).collect();
+        partitions.sort_unstable();
+        partitions
+    }
+
+    /// The first offset of a partition, and the one behind its last.
+    fn ends(&mut self, topic: &str, partition: i32) -> (i64, i64) {
+        wait_for(format_args!("the ends of {topic}/{partition}"), || {
+            let answer = self.consumer.fetch_watermarks(topic, partition, ANSWER_WITHIN);
+            self.answer(answer)
+        })
     }
 }
 
 /// All messages of a topic, partition by partition. None of a topic that does not exist.
 pub(crate) fn read_topic(brokers: &str, topic: &str) -> Vec<TopicMessage> {
-    let consumer: BaseConsumer = ClientConfig::new()
-        .set("bootstrap.servers", brokers)
-        .set("group.id", "evforge-tests")
-        .set("enable.auto.commit", "false")
-        .set("fetch.message.max.bytes", "20000000")
-        .create()
-        .expect("a consumer");
-    let metadata = asked("what topics there are", || consumer.fetch_metadata(None, ANSWER_WITHIN));
-    let known = metadata.topics().iter().find(|known| known.name() == topic);
-    let mut partitions: Vec<i32> =
-        known.iter().flat_map(|topic| topic.partitions()).map(|partition| partition.id()).collect();
-    partitions.sort_unstable();
+    let mut client = Client::new(brokers);
     let mut messages = Vec::new();
-    for partition in partitions {
-        let (low, high) = asked(&format!("the ends of {topic}/{partition}"), || {
-            consumer.fetch_watermarks(topic, partition, ANSWER_WITHIN)
-        });
+    for partition in client.partitions(topic) {
+        let (low, high) = client.ends(topic, partition);
         let mut list = TopicPartitionList::new();
         list.add_partition_offset(topic, partition, Offset::Offset(low)).expect("an offset");
-        consumer.assign(&list).expect("an assignment");
-        let deadline = Instant::now() + PATIENCE;
+        client.consumer.assign(&list).expect("an assignment");
         let mut next = low;
-        let mut complaint = None;
         while next < high {
-            assert!(
-                Instant::now() < deadline,
-                "{topic}/{partition} stops at {next} of {high}; the last error was {complaint:?}"
-            );
-            let Some(message) = consumer.poll(Duration::from_millis(200)) else { continue };
-            let message = match message {
-                Ok(message) => message,
-                // librdkafka asks another broker, or this one once more: only what does not come is a failure.
-                Err(error) => {
-                    complaint = Some(error);
-                    continue;
-                }
-            };
+            let message = wait_for(format_args!("{topic}/{partition}: message {next} of {high}"), || {
+                let answer =
+                    client.consumer.poll(Duration::from_millis(200))?.map(|message| message.detach());
+                client.answer(answer)
+            });
             next = message.offset() + 1;
             messages.push(TopicMessage {
                 partition,
@@ -85,4 +100,31 @@ pub(crate) fn read_topic(brokers: &str, topic: &str) -> Vec<TopicMessage> {
         }
     }
     messages
+}
+
+/// Counts the messages of a topic.
+pub(crate) struct TopicEnd {
+    client: Client,
+    topic: String,
+    partitions: Vec<i32>,
+}
+
+impl TopicEnd {
+    pub(crate) fn new(brokers: &str, topic: &str) -> Self {
+        Self { client: Client::new(brokers), topic: topic.to_owned(), partitions: Vec::new() }
+    }
+
+    /// How many there are; none in a topic that does not exist.
+    pub(crate) fn messages(&mut self) -> i64 {
+        if self.partitions.is_empty() {
+            self.partitions = self.client.partitions(&self.topic);
+        }
+        let ends = self.partitions.iter().map(|partition| self.client.ends(&self.topic, *partition));
+        ends.map(|(low, high)| high - low).sum()
+    }
+
+    /// Waits until there are at least this many.
+    pub(crate) fn wait_for(&mut self, number: i64) {
+        wait_until(format_args!("{number} messages in {}", self.topic.clone()), || self.messages() >= number);
+    }
 }

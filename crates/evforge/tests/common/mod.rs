@@ -7,6 +7,7 @@ pub(crate) mod program;
 pub(crate) mod wire;
 
 use evforge_testkit::patience::wait_for;
+#[allow(unused_imports)] // each program uses a part
 pub(crate) use evforge_testkit::patience::wait_until;
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read, Write};

@@ -6,7 +6,7 @@ use crate::common::kafka::{TopicMessage, read_topic};
 use crate::common::{evforge, workspace};
 use evforge_messages::da00::{Da00, Variable};
 use evforge_messages::{Message, decode};
-use evforge_testkit::kafka_broker::{self, Broker};
+use evforge_testkit::kafka_broker::{SharedBroker, shared};
 use hdf5_metno::File;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -14,14 +14,13 @@ use std::path::PathBuf;
 
 /// A broker, a folder, and the outcome of runs there.
 struct Bench {
-    broker: Broker,
+    broker: SharedBroker,
     folder: tempfile::TempDir,
 }
 
 impl Bench {
     fn new(test: &str) -> Option<Self> {
-        kafka_broker::is_possible(test)
-            .then(|| Self { broker: Broker::start(), folder: tempfile::tempdir().unwrap() })
+        Some(Self { broker: shared(test)?, folder: tempfile::tempdir().unwrap() })
     }
 
     fn path(&self, name: &str) -> String {
@@ -40,7 +39,7 @@ impl Bench {
         let report = self.path("report.json");
         let mut overrides = vec![
             format!("outputs.kafka.brokers={}", self.broker.address()),
-            format!("outputs.kafka.topic={topic}"),
+            format!("outputs.kafka.topic={}", self.broker.name(topic)),
             "outputs.kafka.source=test".to_owned(),
             "outputs.kafka.create_topics=true".to_owned(),
         ];
@@ -54,7 +53,7 @@ impl Bench {
     }
 
     fn topic(&self, name: &str) -> Vec<TopicMessage> {
-        read_topic(&self.broker.address(), name)
+        read_topic(self.broker.address(), &self.broker.name(name))
     }
 }
 
@@ -209,7 +208,8 @@ fn vetoes_come_with_the_events_or_take_them_out() {
 fn histograms_of_monitors_add_up_and_banks_are_sources() {
     let Some(bench) = Bench::new("histograms_of_monitors_add_up_and_banks_are_sources") else { return };
     let capture = bench.simulate("beam-monitors");
-    let keys = ["monitors=both", "monitor_topic=monitors", "split=panel"];
+    let topic = format!("monitor_topic={}", bench.broker.name("monitors"));
+    let keys = ["monitors=both", &topic, "split=panel"];
     let report = bench.run("beam-monitors", &capture, "events", &keys, &[]);
     let messages = bench.topic("monitors");
     for monitor in report["streams"][0]["beam_monitors"].as_array().unwrap() {
@@ -245,12 +245,16 @@ fn all_packets_come_out_and_form_the_same_events_again() {
     let Some(bench) = Bench::new("all_packets_come_out_and_form_the_same_events_again") else { return };
     let capture = PathBuf::from(bench.simulate("freia"));
     let events = bench.path("events.csv");
-    let keys = ["packets={}", "packets_topic=raw"];
+    let raw = bench.broker.name("raw");
+    let topic = format!("packets_topic={raw}");
+    let keys = ["packets={}", &topic];
     let report = bench.run("freia", capture.to_str().unwrap(), "freia", &keys, &["--events", &events]);
-    let raw = bench.topic("raw");
-    assert_eq!(raw.len() as u64, report["streams"][0]["packets"]["received"].as_u64().unwrap());
+    assert_eq!(
+        bench.topic("raw").len() as u64,
+        report["streams"][0]["packets"]["received"].as_u64().unwrap()
+    );
     let again = bench.path("again.csv");
-    let input = format!("raw@{}", bench.broker.address());
+    let input = format!("{raw}@{}", bench.broker.address());
     evforge(&["run", "--config", &configuration("freia"), "--input-kafka", &input, "--events", &again]);
     assert!(std::fs::read(&events).unwrap() == std::fs::read(&again).unwrap(), "other events from the topic");
 }

@@ -1,11 +1,13 @@
 //! `evforge kafka aggregate` with a real broker: messages of several boards in several partitions, killed and begun again.
 
-use crate::common::{PROGRAM, text, workspace};
+use crate::common::kafka::TopicEnd;
+use crate::common::{PROGRAM, send_signal, text, workspace};
 use crate::consumers::{OLD, consumer, found};
 use evforge_kafka::client::{Brokers, ClientSettings, Deadline};
 use evforge_kafka::tools::{Begin, Next, Outgoing, Record, Sender, TopicReader, Until};
 use evforge_messages::{Encoder, Ev44, Message, Pu00};
-use evforge_testkit::kafka_broker::{Broker, is_possible};
+use evforge_testkit::kafka_broker::{Broker, SharedBroker, is_possible, shared};
+use evforge_testkit::patience::{patience, wait_until};
 use rdkafka::consumer::{BaseConsumer, Consumer};
 use rdkafka::{ClientConfig, TopicPartitionList};
 use serde_json::Value;
@@ -13,7 +15,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::AtomicBool;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 static RUN: AtomicBool = AtomicBool::new(false);
 const BEGIN: i64 = 1_780_000_000_000_000_000;
@@ -44,8 +46,37 @@ struct Frame {
 /// Frames by their number.
 type Frames = BTreeMap<i64, Frame>;
 
-fn settings(broker: &Broker) -> ClientSettings {
-    ClientSettings::new(broker.address().parse::<Brokers>().expect("an address"))
+/// Topics of a broker: of what boards send, and of frames.
+struct Topics {
+    brokers: String,
+    raw: String,
+    events: String,
+}
+
+impl Topics {
+    fn shared(broker: &SharedBroker) -> Self {
+        let (raw, events) = (broker.create_topic("raw", PARTITIONS as u32), broker.create_topic("events", 2));
+        Self { brokers: broker.address().to_owned(), raw, events }
+    }
+
+    fn own(broker: &Broker) -> Self {
+        broker.create_topic("raw", PARTITIONS as u32);
+        broker.create_topic("events", 2);
+        Self { brokers: broker.address(), raw: "raw".to_owned(), events: "events".to_owned() }
+    }
+
+    fn sender(&self) -> Sender {
+        Sender::open(&settings(&self.brokers), &self.raw, &Deadline::from(patience())).expect("a broker")
+    }
+
+    /// What has been sent on.
+    fn sent(&self) -> Vec<Record> {
+        read(&self.brokers, &self.events)
+    }
+}
+
+pub(crate) fn settings(brokers: &str) -> ClientSettings {
+    ClientSettings::new(brokers.parse::<Brokers>().expect("an address"))
 }
 
 fn pulse(time: i64, vetoes: u32, period: Option<u32>, charge: Option<f32>) -> Vec<u8> {
@@ -100,34 +131,35 @@ fn send(sender: &mut Sender, number: i64, random: &mut Numbers) -> Frame {
     frame
 }
 
-fn start(broker: &Broker, options: &[&str]) -> Child {
+fn start(topics: &Topics, options: &[&str]) -> Child {
     Command::new(PROGRAM)
-        .args(["kafka", "aggregate", "raw", "--to", "events", "--quiet", "--max-events", "25"])
+        .args(["kafka", "aggregate", &topics.raw, "--to", &topics.events, "--quiet", "--max-events", "25"])
         .args(options)
-        .env("EVFORGE_KAFKA_BROKERS", broker.address())
+        .env("EVFORGE_KAFKA_BROKERS", &topics.brokers)
         .stderr(Stdio::piped())
         .spawn()
         .expect("the program starts")
 }
 
 /// Runs it to the end of what is there: status, report.
-fn to_the_end(broker: &Broker, folder: &Path) -> (Option<i32>, Value) {
+fn to_the_end(topics: &Topics, folder: &Path) -> (Option<i32>, Value) {
     let report = folder.join("report.json");
     let path = report.display().to_string();
-    let child = start(broker, &["--until-end", "--overwrite", "--report", &path]);
+    let child = start(topics, &["--until-end", "--overwrite", "--report", &path]);
     let output = child.wait_with_output().expect("it ends");
     let said = text(&output.stderr);
     let json = std::fs::read(&report).unwrap_or_else(|error| panic!("{error}: {said}"));
     (output.status.code(), serde_json::from_slice(&json).expect("JSON"))
 }
 
-fn read(broker: &Broker, topic: &str) -> Vec<Record> {
-    let mut reader =
-        TopicReader::open(&settings(broker), topic, Begin::Oldest, Until::Present, &Deadline::of_opening())
-            .expect("a topic");
+/// All messages of a topic.
+pub(crate) fn read(brokers: &str, topic: &str) -> Vec<Record> {
+    let deadline = Deadline::from(patience());
+    let mut reader = TopicReader::open(&settings(brokers), topic, Begin::Oldest, Until::Present, &deadline)
+        .expect("a topic");
     let mut records = Vec::new();
     loop {
-        match reader.next(Duration::from_secs(30)).expect("messages") {
+        match reader.next(patience()).expect("messages") {
             Next::Message(record) => records.push(record),
             Next::End => return records,
             Next::Idle => panic!("nothing comes"),
@@ -172,7 +204,7 @@ fn frames_of(records: &[Record]) -> Frames {
 }
 
 /// The tool of ISIS itself, with the message library of ISIS, reads pu00 and events of the topic, among what transactions leave there.
-fn saluki_reads(broker: &Broker) {
+fn saluki_reads(topics: &Topics) {
     let test = "frames_are_put_together_once_however_often_it_is_killed (saluki)";
     let Some(mut saluki) = consumer(test, OLD) else { return };
     // That of the environment knows no pu00.
@@ -188,7 +220,7 @@ fn saluki_reads(broker: &Broker) {
     std::os::unix::fs::symlink(library, alone.path().join("streaming_data_types")).expect("a link");
     saluki.env("PYTHONPATH", alone.path()).env("PYTHONDONTWRITEBYTECODE", "1");
     // It prints arrays whole: the first frames say as much as all.
-    let records = read(broker, "events");
+    let records = topics.sent();
     let first: Vec<&Record> = records.iter().filter(|record| record.partition == 0).take(200).collect();
     let mut wanted = Vec::new();
     for record in &first {
@@ -200,51 +232,47 @@ fn saluki_reads(broker: &Broker) {
     }
     wanted.sort_unstable();
     assert!(wanted.len() > 100, "{} events", wanted.len());
-    assert_eq!(
-        found(&mut saluki, &["saluki", &broker.address(), "events", &first.len().to_string()]),
-        wanted
-    );
+    let number = first.len().to_string();
+    assert_eq!(found(&mut saluki, &["saluki", &topics.brokers, &topics.events, &number]), wanted);
 }
 
 #[test]
 fn frames_are_put_together_once_however_often_it_is_killed() {
-    const NAME: &str = "frames_are_put_together_once_however_often_it_is_killed";
-    if !is_possible(NAME) {
-        return;
-    }
-    let broker = Broker::start();
-    broker.create_topic("raw", PARTITIONS as u32);
-    broker.create_topic("events", 2);
+    let Some(broker) = shared("frames_are_put_together_once_however_often_it_is_killed") else { return };
+    let topics = Topics::shared(&broker);
     let folder = tempfile::tempdir().expect("a folder");
     let mut random = Numbers(0x9e37_79b9_7f4a_7c15);
     let mut expected = Frames::new();
-    let mut sender = Sender::open(&settings(&broker), "raw", &Deadline::of_opening()).expect("a broker");
-    for _ in 0..6 {
+    let mut sender = topics.sender();
+    let mut sent = TopicEnd::new(&topics.brokers, &topics.events);
+    // Killed at once, or when it has sent so many messages, while more come.
+    for messages in [0, 1, 10, 100, 0, 40] {
+        let killed_at = sent.messages() + messages;
         // A machine that is busy may be slow to send all of a frame: no time is up here.
-        let mut child = start(&broker, &["--expiry", "1min"]);
-        let until = Instant::now() + Duration::from_millis(300 + random.below(1200));
-        while Instant::now() < until {
+        let mut child = start(&topics, &["--expiry", "1h"]);
+        wait_until(format_args!("{messages} more messages"), || {
             for _ in 0..random.below(8) {
                 let number = expected.len() as i64;
                 expected.insert(number, send(&mut sender, number, &mut random));
             }
             sender.poll(Duration::from_millis(random.below(20)));
-        }
+            sent.messages() >= killed_at
+        });
         child.kill().expect("SIGKILL");
         child.wait().expect("its end");
     }
-    assert!(sender.finish(Duration::from_secs(30), &RUN).is_complete());
-    let (status, report) = to_the_end(&broker, folder.path());
+    assert!(sender.finish(patience(), &RUN).is_complete());
+    let (status, report) = to_the_end(&topics, folder.path());
     assert_eq!(status, Some(0), "{report}");
-    assert_eq!(frames_of(&read(&broker, "events")), expected);
+    assert_eq!(frames_of(&topics.sent()), expected);
     assert!(expected.len() > 50, "{} frames", expected.len());
 
-    saluki_reads(&broker);
+    saluki_reads(&topics);
 
     // Nothing is new. Then messages that are late, one of no use, and a frame that is new.
-    let (status, _) = to_the_end(&broker, folder.path());
+    let (status, _) = to_the_end(&topics, folder.path());
     assert_eq!(status, Some(4));
-    let mut sender = Sender::open(&settings(&broker), "raw", &Deadline::of_opening()).expect("a broker");
+    let mut sender = topics.sender();
     // Of the newest frames it is known that they have left; of old ones, that nobody knows.
     let late = |number: i64| events(BEGIN + number * PERIOD + 3, &[(1, 1), (2, 2)]);
     for payload in [&late(expected.len() as i64 - 2)[..], &late(0), b"garbage"] {
@@ -252,8 +280,8 @@ fn frames_are_put_together_once_however_often_it_is_killed() {
     }
     let number = expected.len() as i64;
     expected.insert(number, send(&mut sender, number, &mut random));
-    assert!(sender.finish(Duration::from_secs(30), &RUN).is_complete());
-    let (status, report) = to_the_end(&broker, folder.path());
+    assert!(sender.finish(patience(), &RUN).is_complete());
+    let (status, report) = to_the_end(&topics, folder.path());
     assert_eq!(status, Some(3), "{report}");
     let counters = &report["counters"];
     let count = |name: &str| counters[name].as_u64().expect("a number");
@@ -263,57 +291,58 @@ fn frames_are_put_together_once_however_often_it_is_killed() {
     );
     assert_eq!(count("events_late") + count("events_too_old"), 4, "{report}");
     assert_eq!((&counters["messages_refused"], &counters["frames_sent"]), (&1.into(), &1.into()), "{report}");
-    assert_eq!(frames_of(&read(&broker, "events")), expected);
+    assert_eq!(frames_of(&topics.sent()), expected);
 }
 
-/// How many messages have been read, by what goes with the committed offsets.
-fn messages_read(broker: &Broker) -> i64 {
+/// Says how many messages have been read, by what goes with the committed offsets.
+fn messages_read(topics: &Topics) -> impl Fn() -> i64 {
     let consumer: BaseConsumer = ClientConfig::new()
-        .set("bootstrap.servers", broker.address())
-        .set("group.id", "evforge-aggregate-events")
+        .set("bootstrap.servers", &topics.brokers)
+        .set("group.id", format!("evforge-aggregate-{}", topics.events))
         .create()
         .expect("a consumer");
     let mut asked = TopicPartitionList::new();
-    asked.add_partition_range("raw", 0, PARTITIONS - 1);
-    let Ok(committed) = consumer.committed_offsets(asked, Duration::from_secs(10)) else { return 0 };
-    let until = |text: &str| text.split(' ').nth(1).and_then(|until| until.parse::<i64>().ok());
-    committed.elements().iter().filter_map(|element| until(element.metadata())).sum()
+    asked.add_partition_range(&topics.raw, 0, PARTITIONS - 1);
+    move || {
+        let committed = consumer.committed_offsets(asked.clone(), Duration::from_secs(10));
+        let until = |text: &str| text.split(' ').nth(1).and_then(|until| until.parse::<i64>().ok());
+        let of = |committed: TopicPartitionList| {
+            committed.elements().iter().filter_map(|element| until(element.metadata())).sum()
+        };
+        committed.map_or(0, of)
+    }
 }
 
 #[test]
 fn what_waits_is_sent_at_sigterm() {
-    const NAME: &str = "what_waits_is_sent_at_sigterm";
-    if !is_possible(NAME) {
-        return;
-    }
-    let broker = Broker::start();
-    broker.create_topic("raw", PARTITIONS as u32);
-    broker.create_topic("events", 2);
-    let mut sender = Sender::open(&settings(&broker), "raw", &Deadline::of_opening()).expect("a broker");
+    let Some(broker) = shared("what_waits_is_sent_at_sigterm") else { return };
+    let topics = Topics::shared(&broker);
+    let mut sender = topics.sender();
     let mut random = Numbers(7);
     let expected: Frames = (0..5).map(|number| (number, send(&mut sender, number, &mut random))).collect();
-    assert!(sender.finish(Duration::from_secs(30), &RUN).is_complete());
+    assert!(sender.finish(patience(), &RUN).is_complete());
     let folder = tempfile::tempdir().expect("a folder");
     let report = folder.path().join("report.json");
     // The frames wait for an hour: only the signal has them sent, once they are read.
     let child = start(
-        &broker,
+        &topics,
         &["--expiry", "1h", "--out-of-order", "1h", "--for", "1h", "--report", &report.display().to_string()],
     );
-    let written = read(&broker, "raw").len() as i64;
-    let deadline = Instant::now() + Duration::from_secs(60);
-    while messages_read(&broker) < written {
-        assert!(Instant::now() < deadline, "it does not read all");
-        std::thread::sleep(Duration::from_millis(100));
-    }
-    assert!(read(&broker, "events").is_empty());
-    let signalled = Command::new("kill").args(["-s", "TERM", &child.id().to_string()]).status();
-    assert!(signalled.expect("kill").success());
-    let output = child.wait_with_output().expect("its end");
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    assert_eq!(frames_of(&read(&broker, "events")), expected);
+    let written = read(&topics.brokers, &topics.raw).len() as i64;
+    let read = messages_read(&topics);
+    wait_until("all messages are read", || read() == written);
+    assert!(topics.sent().is_empty());
+    end(child);
+    assert_eq!(frames_of(&topics.sent()), expected);
     let report: Value = serde_json::from_slice(&std::fs::read(&report).expect("a report")).expect("JSON");
     assert_eq!(report["counters"]["frames_at_end"], 5, "{report}");
+}
+
+/// Ends it as a service manager does.
+fn end(child: Child) {
+    send_signal(child.id(), "TERM");
+    let output = child.wait_with_output().expect("its end");
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
 }
 
 #[test]
@@ -323,9 +352,8 @@ fn a_broker_that_goes_away_and_a_second_instance_do_no_harm() {
         return;
     }
     let mut broker = Broker::start();
-    broker.create_topic("raw", PARTITIONS as u32);
-    broker.create_topic("events", 2);
-    let mut sender = Sender::open(&settings(&broker), "raw", &Deadline::of_opening()).expect("a broker");
+    let topics = Topics::own(&broker);
+    let mut sender = topics.sender();
     let mut random = Numbers(99);
     let mut expected = Frames::new();
     let mut more = |sender: &mut Sender, expected: &mut Frames, frames: usize| {
@@ -335,44 +363,37 @@ fn a_broker_that_goes_away_and_a_second_instance_do_no_harm() {
             sender.poll(Duration::from_millis(2));
         }
     };
-    let wait = |broker: &Broker, frames: usize| {
-        let deadline = Instant::now() + Duration::from_secs(90);
+    let wait = |frames: usize| {
         // Partitions are read one after the other: what is between is there later.
         let is_pulse = |record: &&Record| matches!(record.decode(), Ok(Message::Pu00(_)));
-        while read(broker, "events").iter().filter(is_pulse).count() < frames {
-            assert!(Instant::now() < deadline, "it does not go on");
-            std::thread::sleep(Duration::from_millis(200));
-        }
+        wait_until(format_args!("{frames} frames"), || {
+            topics.sent().iter().filter(is_pulse).count() >= frames
+        });
     };
-    let first = start(&broker, &["--expiry", "1min"]);
+    let mut first = start(&topics, &["--expiry", "1h"]);
     more(&mut sender, &mut expected, 50);
-    wait(&broker, 20);
+    wait(20);
     more(&mut sender, &mut expected, 50);
     broker.kill();
-    std::thread::sleep(Duration::from_secs(1));
+    // It is away for as long as it takes to begin, some seconds.
     broker.restart();
     more(&mut sender, &mut expected, 50);
-    wait(&broker, 120);
+    wait(120);
     // The second one takes over, and the first one says so.
-    let second = start(&broker, &["--expiry", "1min"]);
-    let deadline = Instant::now() + Duration::from_secs(60);
+    let second = start(&topics, &["--expiry", "1h"]);
     more(&mut sender, &mut expected, 50);
-    let mut first = first;
-    while first.try_wait().expect("a state").is_none() {
-        assert!(Instant::now() < deadline, "the first one goes on");
+    wait_until("the first one ends", || {
         more(&mut sender, &mut expected, 1);
-        std::thread::sleep(Duration::from_millis(50));
-    }
+        sender.poll(Duration::from_millis(50));
+        first.try_wait().expect("a state").is_some()
+    });
     let output = first.wait_with_output().expect("its end");
     let said = text(&output.stderr);
     assert!(output.status.code() == Some(1) && said.contains("another instance has begun"), "{said}");
     // These are the second one's, once it has looked at what there is.
     more(&mut sender, &mut expected, 50);
-    assert!(sender.finish(Duration::from_secs(30), &RUN).is_complete());
-    wait(&broker, expected.len() - 20);
-    let signalled = Command::new("kill").args(["-s", "TERM", &second.id().to_string()]).status();
-    assert!(signalled.expect("kill").success());
-    let output = second.wait_with_output().expect("its end");
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    assert_eq!(frames_of(&read(&broker, "events")), expected);
+    assert!(sender.finish(patience(), &RUN).is_complete());
+    wait(expected.len() - 20);
+    end(second);
+    assert_eq!(frames_of(&topics.sent()), expected);
 }

@@ -1,53 +1,54 @@
 //! `evforge kafka …` with a real broker: what is sent is told, shown and sent again, with the documented exit statuses.
 
-use crate::common::{PROGRAM, text, workspace};
-use evforge_kafka::client::{Brokers, ClientSettings, Deadline};
-use evforge_kafka::tools::{Begin, Next, Outgoing, Sender, TopicReader, Until};
+use crate::aggregate::{read, settings};
+use crate::common::{PROGRAM, send_signal, text, workspace};
+use evforge_kafka::client::Deadline;
+use evforge_kafka::tools::{Outgoing, Sender};
 use evforge_messages::Message;
 use evforge_stream::nexus::{EventReader, ReadPulse};
-use evforge_testkit::kafka_broker::{Broker, BrokerOptions, Topic, is_possible};
+use evforge_testkit::kafka_broker::{Broker, BrokerOptions, Topic, is_possible, shared};
+use evforge_testkit::patience::{patience, wait_for};
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::atomic::AtomicBool;
-use std::time::{Duration, Instant};
+use std::sync::mpsc::channel;
 
 static RUN: AtomicBool = AtomicBool::new(false);
 
-/// A broker that makes topics when the first message comes, as many do.
-fn broker() -> Broker {
-    let makes = ("auto.create.topics.enable".to_owned(), "true".to_owned());
-    Broker::with(BrokerOptions { properties: vec![makes], ..BrokerOptions::default() })
-}
-
-fn command(broker: &Broker, typed: &str) -> Command {
+fn command(brokers: &str, typed: &str) -> Command {
     let mut command = Command::new(PROGRAM);
-    command.arg("kafka").args(typed.split(' ')).env("EVFORGE_KAFKA_BROKERS", broker.address());
+    command.arg("kafka").args(typed.split(' ')).env("EVFORGE_KAFKA_BROKERS", brokers);
     command
 }
 
 /// Status, standard output and standard error.
-fn kafka(broker: &Broker, typed: &str) -> (Option<i32>, String, String) {
-    let output = command(broker, typed).output().expect("the program starts");
+fn kafka(brokers: &str, typed: &str) -> (Option<i32>, String, String) {
+    let output = command(brokers, typed).output().expect("the program starts");
     (output.status.code(), text(&output.stdout), text(&output.stderr))
 }
 
 /// The same, which must be a success: standard output.
 #[track_caller]
-fn good(broker: &Broker, typed: &str) -> String {
-    let (status, said, complained) = kafka(broker, typed);
+fn good(brokers: &str, typed: &str) -> String {
+    let (status, said, complained) = kafka(brokers, typed);
     assert_eq!(status, Some(0), "evforge kafka {typed}: {said}{complained}");
     said
 }
 
-fn settings(broker: &Broker) -> ClientSettings {
-    ClientSettings::new(broker.address().parse::<Brokers>().expect("an address"))
+fn send(brokers: &str, topic: &str, messages: &[Outgoing<'_>]) {
+    let deadline = Deadline::from(patience());
+    let mut sender = Sender::open(&settings(brokers), topic, &deadline).expect("a broker");
+    for message in messages {
+        assert!(sender.send(message, &RUN).expect("it is sent"));
+    }
+    assert!(sender.finish(patience(), &RUN).is_complete());
 }
 
 /// Standard input to `forward`.
-fn forward(broker: &Broker, lines: &[u8]) -> (Option<i32>, String) {
-    let mut child = command(broker, "forward --to logs")
+fn forward(brokers: &str, lines: &[u8]) -> (Option<i32>, String) {
+    let mut child = command(brokers, "forward --to logs")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -64,7 +65,10 @@ fn what_is_sent_is_told_and_shown() {
     if !is_possible(NAME) {
         return;
     }
-    let broker = broker();
+    // One of its own that makes topics when the first message comes, as many do.
+    let makes = ("auto.create.topics.enable".to_owned(), "true".to_owned());
+    let broker = Broker::with(BrokerOptions { properties: vec![makes], ..BrokerOptions::default() });
+    let broker = broker.address();
     assert!(good(&broker, "topics").contains("there are no topics"));
     let said =
         good(&broker, "test-image --to events --size 16x12 --pulses 5 --frequency 100Hz --source demo");
@@ -107,60 +111,38 @@ fn what_is_sent_is_told_and_shown() {
 
 #[test]
 fn a_tail_follows_until_it_is_ended_and_takes_a_closed_pipe_for_an_end() {
-    const NAME: &str = "a_tail_follows_until_it_is_ended_and_takes_a_closed_pipe_for_an_end";
-    if !is_possible(NAME) {
-        return;
-    }
-    let broker = broker();
-    broker.create_topic("events", 3);
-    let mut child = command(&broker, "tail events").stdout(Stdio::piped()).spawn().unwrap();
-    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let test = "a_tail_follows_until_it_is_ended_and_takes_a_closed_pipe_for_an_end";
+    let Some(broker) = shared(test) else { return };
+    let (topic, brokers) = (broker.create_topic("events", 3), broker.address());
+    let mut child = command(brokers, &format!("tail {topic}")).stdout(Stdio::piped()).spawn().unwrap();
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let (give, take) = channel();
+    std::thread::spawn(move || lines.map_while(Result::ok).for_each(|line| give.send(line).unwrap_or(())));
     // It may begin a little later than this; what is there then is shown as well.
-    let begin = Instant::now();
-    let mut sender = Sender::open(&settings(&broker), "events", &Deadline::of_opening()).unwrap();
-    for number in 0..4 {
-        let payload = b"garbage \x1b[2J\n that is no message";
-        let message = Outgoing { payload, partition: Some(number), ..Outgoing::default() };
-        assert!(sender.send(&message, &RUN).unwrap());
-    }
-    assert!(sender.finish(Duration::from_secs(10), &RUN).is_complete());
+    let payload = b"garbage \x1b[2J\n that is no message";
+    let message = |number| Outgoing { payload, partition: Some(number), ..Outgoing::default() };
+    send(brokers, &topic, &[0, 1, 2, 3].map(message));
     for _ in 0..4 {
-        let line = lines.next().unwrap().unwrap();
+        let line = take.recv_timeout(patience()).expect("a line");
         assert!(line.contains("refused (") && !line.contains('\u{1b}'), "{line}");
     }
-    assert!(begin.elapsed() < Duration::from_secs(10), "{:?}", begin.elapsed());
-    let interrupted = Command::new("kill").args(["-s", "INT", &child.id().to_string()]).status();
-    assert!(interrupted.unwrap().success());
+    send_signal(child.id(), "INT");
     assert_eq!(child.wait().unwrap().code(), Some(0));
 
-    good(&broker, "test-image --to events --pulses 500 --frequency 1kHz --events 10");
-    let mut child = command(&broker, "tail events --oldest").stdout(Stdio::piped()).spawn().unwrap();
+    good(brokers, &format!("test-image --to {topic} --pulses 500 --frequency 1kHz --events 10"));
+    let mut child =
+        command(brokers, &format!("tail {topic} --oldest")).stdout(Stdio::piped()).spawn().unwrap();
     let mut one = String::new();
     BufReader::new(child.stdout.take().unwrap()).read_line(&mut one).unwrap();
     // The pipe is closed now, with lines that are to come, and after the last of them.
-    let deadline = Instant::now() + Duration::from_secs(20);
-    let status = loop {
-        if let Some(status) = child.try_wait().unwrap() {
-            break status;
-        }
-        assert!(Instant::now() < deadline, "it does not end");
-        std::thread::sleep(Duration::from_millis(20));
-    };
+    let status = wait_for("its end", || child.try_wait().unwrap());
     assert_eq!(status.code(), Some(0));
 }
 
 /// Pulses with their events, from messages.
-fn pulses_of(broker: &Broker, topic: &str) -> Vec<ReadPulse> {
-    let mut reader =
-        TopicReader::open(&settings(broker), topic, Begin::Oldest, Until::Present, &Deadline::of_opening())
-            .expect("a topic");
+fn pulses_of(brokers: &str, topic: &str) -> Vec<ReadPulse> {
     let mut pulses: Vec<ReadPulse> = Vec::new();
-    loop {
-        let record = match reader.next(Duration::from_secs(20)).expect("messages") {
-            Next::Message(record) => record,
-            Next::End => return pulses,
-            Next::Idle => panic!("nothing comes"),
-        };
+    for record in read(brokers, topic) {
         let Ok(Message::Ev44(events)) = record.decode() else { panic!("no ev44") };
         for (time_ns, range) in events.pulses() {
             let times = events.time_of_flight.range(range.clone()).expect("events").to_vec();
@@ -181,6 +163,7 @@ fn pulses_of(broker: &Broker, topic: &str) -> Vec<ReadPulse> {
             }
         }
     }
+    pulses
 }
 
 fn pulses_of_file(path: &Path) -> Vec<ReadPulse> {
@@ -196,15 +179,12 @@ fn pulses_of_file(path: &Path) -> Vec<ReadPulse> {
 
 #[test]
 fn a_file_and_a_topic_are_replayed_event_for_event() {
-    const NAME: &str = "a_file_and_a_topic_are_replayed_event_for_event";
-    if !is_possible(NAME) {
-        return;
-    }
-    let broker = broker();
-    broker.create(&Topic {
-        settings: vec![("max.message.bytes".to_owned(), "4000".to_owned())],
-        ..Topic::new("small")
-    });
+    let Some(broker) = shared("a_file_and_a_topic_are_replayed_event_for_event") else { return };
+    let brokers = broker.address();
+    let [events, again, named, cleaned, empty] =
+        ["events", "again", "named", "cleaned", "empty"].map(|topic| broker.create_topic(topic, 1));
+    let settings = vec![("max.message.bytes".to_owned(), "4000".to_owned())];
+    let small = broker.create(&Topic { settings, ..Topic::new("small") });
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name).display().to_string();
     for typed in [
@@ -217,17 +197,17 @@ fn a_file_and_a_topic_are_replayed_event_for_event() {
     let expected = pulses_of_file(Path::new(&at("run.nxs")));
     assert!(expected.len() > 10);
 
-    for topic in ["events", "small"] {
+    for topic in [&events, &small] {
         let typed = format!("replay {} --to {topic} --unpaced --report {}", at("run.nxs"), at(topic));
-        good(&broker, &typed);
+        good(brokers, &typed);
         let report: Value = serde_json::from_slice(&std::fs::read(at(topic)).unwrap()).unwrap();
         assert_eq!(report["delivery"]["messages"], report["delivery"]["acknowledged"], "{report}");
-        assert_eq!(pulses_of(&broker, topic), expected, "{topic}");
+        assert_eq!(pulses_of(brokers, topic), expected, "{topic}");
     }
-    good(&broker, "replay events --to again --unpaced");
-    assert_eq!(pulses_of(&broker, "again"), expected);
-    good(&broker, &format!("replay {} --to named --unpaced --source freia --new-times", at("run.nxs")));
-    let named = pulses_of(&broker, "named");
+    good(brokers, &format!("replay {events} --to {again} --unpaced"));
+    assert_eq!(pulses_of(brokers, &again), expected);
+    good(brokers, &format!("replay {} --to {named} --unpaced --source freia --new-times", at("run.nxs")));
+    let named = pulses_of(brokers, &named);
     let moved = named[0].time_ns - expected[0].time_ns;
     assert!(moved > 0 && named.iter().all(|pulse| pulse.source == "freia"));
     for (named, expected) in named.iter().zip(&expected) {
@@ -235,14 +215,10 @@ fn a_file_and_a_topic_are_replayed_event_for_event() {
     }
 
     // Messages that are none are counted and left out; so are those that are too large for the topic.
-    let mut sender = Sender::open(&settings(&broker), "again", &Deadline::of_opening()).unwrap();
-    let message = Outgoing { payload: b"garbage", ..Outgoing::default() };
-    assert!(sender.send(&message, &RUN).unwrap());
-    assert!(sender.finish(Duration::from_secs(10), &RUN).is_complete());
-    let (status, said, _) = kafka(&broker, "replay again --to cleaned --unpaced");
+    send(brokers, &again, &[Outgoing { payload: b"garbage", ..Outgoing::default() }]);
+    let (status, said, _) = kafka(brokers, &format!("replay {again} --to {cleaned} --unpaced"));
     assert!(status == Some(3) && said.contains("refused 1: messages_too_short 1"), "{said}");
-    assert_eq!(pulses_of(&broker, "cleaned"), expected);
-    broker.create_topic("empty", 1);
-    let (status, _, said) = kafka(&broker, "replay empty --to cleaned");
+    assert_eq!(pulses_of(brokers, &cleaned), expected);
+    let (status, _, said) = kafka(brokers, &format!("replay {empty} --to {cleaned}"));
     assert!(status == Some(4) && said.contains("nothing to send"), "{said}");
 }

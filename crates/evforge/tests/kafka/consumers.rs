@@ -10,35 +10,17 @@
 
 use crate::common::kafka::read_topic;
 use crate::common::{PROGRAM, evforge, text, workspace};
-use evforge_testkit::kafka_broker::{Broker, is_possible};
+use evforge_testkit::kafka_broker::shared;
 use evforge_testkit::own_data::{capture_path, configuration_path};
 use std::path::Path;
 use std::process::Command;
-use std::sync::LazyLock;
 
 pub(crate) const OLD: (&str, &str) =
     (".venv-messages", "import saluki, scippneutron.data_streaming.data_stream");
 const BEAMLIME: (&str, &str) = (".venv-beamlime", "import beamlime");
 
-/// A topic that is read while it is written.
-const READ_LIVE: &str = "read_live";
-
-/// The broker of all tests, each of which has topics of its own. It ends with the program.
-fn broker() -> String {
-    static BROKER: LazyLock<Broker> = LazyLock::new(|| {
-        let broker = Broker::start();
-        // scippneutron needs it before anything is written.
-        broker.create_topic(READ_LIVE, 1);
-        broker
-    });
-    BROKER.address()
-}
-
 /// The program that reads, in an environment that can `import` what it needs; none, with `test` reported as skipped.
 pub(crate) fn consumer(test: &str, (environment, import): (&str, &str)) -> Option<Command> {
-    if !is_possible(test) {
-        return None;
-    }
     let interpreter = workspace().join(environment).join("bin/python");
     let probe = Command::new(&interpreter).args(["-c", import]).output();
     if !probe.is_ok_and(|output| output.status.success()) {
@@ -96,35 +78,39 @@ pub(crate) fn found(command: &mut Command, arguments: &[&str]) -> Vec<String> {
 #[test]
 fn saluki_reads_events_and_what_is_said_about_the_run() {
     let test = "saluki_reads_events_and_what_is_said_about_the_run";
+    let Some(broker) = shared(test) else { return };
     for name in ["freia", "nmx"] {
         let Some(mut saluki) = consumer(test, OLD) else { return };
-        let (broker, topic) = (broker(), format!("saluki_{name}"));
-        let events = expected(&arguments(name, &broker, &topic, "ev44"));
-        let messages = read_topic(&broker, &topic).len().to_string();
-        assert!(found(&mut saluki, &["saluki", &broker, &topic, &messages]) == events, "{name}");
-        for (topic, schema) in [("_ledger", "da00"), ("_values", "da00"), ("_status", "x5f2")] {
-            let topic = format!("saluki_{name}{topic}");
-            let messages = read_topic(&broker, &topic);
+        let (brokers, topic) = (broker.address(), broker.name(name));
+        let events = expected(&arguments(name, brokers, &topic, "ev44"));
+        let messages = read_topic(brokers, &topic).len().to_string();
+        assert!(found(&mut saluki, &["saluki", brokers, &topic, &messages]) == events, "{name}");
+        for (further, schema) in [("_ledger", "da00"), ("_values", "da00"), ("_status", "x5f2")] {
+            let topic = topic.clone() + further;
+            let messages = read_topic(brokers, &topic);
             assert!(
                 !messages.is_empty()
                     && messages.iter().all(|message| &message.payload[4..8] == schema.as_bytes())
             );
             let Some(mut saluki) = consumer(test, OLD) else { return };
             // A message that it cannot read is an error.
-            found(&mut saluki, &["saluki", &broker, &topic, &messages.len().to_string()]);
+            found(&mut saluki, &["saluki", brokers, &topic, &messages.len().to_string()]);
         }
     }
 }
 
 #[test]
 fn the_data_stream_of_scippneutron_reads_ev42() {
-    let Some(mut scippneutron) = consumer("the_data_stream_of_scippneutron_reads_ev42", OLD) else { return };
-    let (broker, topic) = (broker(), READ_LIVE);
-    let run = arguments("freia", &broker, topic, "ev42");
+    let test = "the_data_stream_of_scippneutron_reads_ev42";
+    let Some(broker) = shared(test) else { return };
+    let Some(mut scippneutron) = consumer(test, OLD) else { return };
+    // It needs the topic before anything is written.
+    let (brokers, topic) = (broker.address(), broker.create_topic("read_live", 1));
+    let run = arguments("freia", brokers, &topic, "ev42");
     // It reads what comes from now on, and so starts the run itself, to another topic than the first.
-    let events = expected(&arguments("freia", &broker, "before", "ev42"));
+    let events = expected(&arguments("freia", brokers, &broker.name("before"), "ev42"));
     let number = events.len().to_string();
-    let mut all = vec!["scippneutron", &broker, topic, &number, PROGRAM];
+    let mut all = vec!["scippneutron", brokers, &topic, &number, PROGRAM];
     all.extend(run.iter().map(String::as_str));
     assert!(found(&mut scippneutron, &all) == events);
 }
@@ -132,25 +118,25 @@ fn the_data_stream_of_scippneutron_reads_ev42() {
 #[test]
 fn beamlime_reads_events_monitors_and_values() {
     let test = "beamlime_reads_events_monitors_and_values";
+    let Some(broker) = shared(test) else { return };
+    let brokers = broker.address();
     for name in ["freia", "nmx"] {
         let Some(mut beamlime) = consumer(test, BEAMLIME) else { return };
-        let (broker, topic) = (broker(), format!("beamlime_{name}"));
-        let events = expected(&arguments(name, &broker, &topic, "ev44"));
-        let messages = read_topic(&broker, &topic).len().to_string();
-        assert!(found(&mut beamlime, &["beamlime", &broker, &topic, &messages]) == events, "{name}");
+        let topic = broker.name(name);
+        let events = expected(&arguments(name, brokers, &topic, "ev44"));
+        let messages = read_topic(brokers, &topic).len().to_string();
+        assert!(found(&mut beamlime, &["beamlime", brokers, &topic, &messages]) == events, "{name}");
     }
     let Some(mut beamlime) = consumer(test, BEAMLIME) else { return };
-    let broker = broker();
-    evforge(
-        &arguments("beam-monitors", &broker, "monitors", "ev44")
-            .iter()
-            .map(String::as_str)
-            .collect::<Vec<_>>(),
-    );
-    let arrays = found(&mut beamlime, &["beamlime-arrays", &broker, "beam-monitors_beam_monitor", "3"]);
+    let topic = broker.name("monitors");
+    let run = arguments("beam-monitors", brokers, &topic, "ev44");
+    let histograms = broker.name("histograms");
+    let key = format!("outputs.kafka.monitor_topic={histograms}");
+    evforge(&run.iter().map(String::as_str).chain(["--set", &key]).collect::<Vec<_>>());
+    let arrays = found(&mut beamlime, &["beamlime-arrays", brokers, &histograms, "3"]);
     assert_eq!(arrays[..2], ["monitor_1,counts,frame_time,200", "monitor_2,counts,frame_time,175"]);
     assert!(arrays[2].starts_with("monitor_3,"), "{arrays:?}");
     let Some(mut beamlime) = consumer(test, BEAMLIME) else { return };
-    let values = found(&mut beamlime, &["beamlime-arrays", &broker, "monitors_values", "4"]);
+    let values = found(&mut beamlime, &["beamlime-arrays", brokers, &(topic + "_values"), "4"]);
     assert_eq!(values[0], "beam-monitors/events/counts,counts,,375.0");
 }

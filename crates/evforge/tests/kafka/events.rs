@@ -5,7 +5,7 @@
 use crate::common::kafka::{TopicMessage, read_topic};
 use crate::common::{evforge, text, workspace};
 use evforge_messages::{Message, decode};
-use evforge_testkit::kafka_broker::{self, Broker};
+use evforge_testkit::kafka_broker::shared;
 use evforge_testkit::{shared_folder, skip};
 use hdf5_metno::{File, Group};
 use std::collections::HashSet;
@@ -137,17 +137,14 @@ fn captures(folder: &Path) -> Vec<(PathBuf, PathBuf)> {
 
 #[test]
 fn topics_have_what_the_file_has() {
-    if !kafka_broker::is_possible(TEST) {
-        return;
-    }
-    let broker = Broker::start();
+    let Some(broker) = shared(TEST) else { return };
     let folder = tempfile::tempdir().unwrap();
     let mut with_events = 0;
     for (number, (config, capture)) in captures(folder.path()).into_iter().enumerate() {
         let name = config.file_stem().unwrap().to_str().unwrap();
         // Each its own: HDF5's lock on a file that was open here stays with the processes that other tests have started since.
         let file = folder.path().join(format!("{name}_{number}.nxs"));
-        let topics = [format!("{name}_{number}"), format!("{name}_{number}_ev42")];
+        let topics = ["ev44", "ev42"].map(|schema| broker.name(&format!("{name}_{number}_{schema}")));
         let keys = [
             format!("outputs.kafka.topic={}", topics[0]),
             "outputs.kafka.source=test".to_owned(),
@@ -158,7 +155,7 @@ fn topics_have_what_the_file_has() {
         ];
         let both = ["kafka", "old"].map(|id| {
             [
-                "brokers=".to_owned() + &broker.address(),
+                "brokers=".to_owned() + broker.address(),
                 "empty_pulses=true".into(),
                 "create_topics=true".into(),
             ]
@@ -175,7 +172,7 @@ fn topics_have_what_the_file_has() {
         event_groups(&file, &mut groups);
         assert!(!groups.is_empty(), "{name}: {}", text(&output.stdout));
         for topic in &topics {
-            let messages = read_topic(&broker.address(), topic);
+            let messages = read_topic(broker.address(), topic);
             let columns = of_topic(&messages);
             let mut events = 0;
             for group in &groups {

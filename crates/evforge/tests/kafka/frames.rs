@@ -1,28 +1,12 @@
 //! Frames of the readout of ISIS in topics: put together by the detector, and handed on as boards send them and put together by
 //! `evforge kafka aggregate`. Both are the same.
 
+use crate::aggregate::read;
 use crate::common::{PROGRAM, evforge, text, workspace};
-use evforge_kafka::client::{Brokers, ClientSettings, Deadline};
-use evforge_kafka::tools::{Begin, Next, Record, TopicReader, Until};
+use evforge_kafka::tools::Record;
 use evforge_messages::Message;
-use evforge_testkit::kafka_broker::{Broker, is_possible};
+use evforge_testkit::kafka_broker::shared;
 use std::process::Command;
-use std::time::Duration;
-
-fn read(broker: &Broker, topic: &str) -> Vec<Record> {
-    let settings = ClientSettings::new(broker.address().parse::<Brokers>().expect("an address"));
-    let mut reader =
-        TopicReader::open(&settings, topic, Begin::Oldest, Until::Present, &Deadline::of_opening())
-            .expect("a topic");
-    let mut records = Vec::new();
-    loop {
-        match reader.next(Duration::from_secs(30)).expect("messages") {
-            Next::Message(record) => records.push(record),
-            Next::End => return records,
-            Next::Idle => panic!("nothing comes"),
-        }
-    }
-}
 
 /// Vetoes, period, charge and events of each frame, in the order of time. An ev44 is of the pu00 before it in its partition.
 #[derive(Debug, Default, PartialEq)]
@@ -65,14 +49,10 @@ fn frames(records: &[Record]) -> Vec<Frame> {
 
 #[test]
 fn frames_of_the_detector_are_those_of_its_messages_put_together() {
-    const NAME: &str = "frames_of_the_detector_are_those_of_its_messages_put_together";
-    if !is_possible(NAME) {
+    let Some(broker) = shared("frames_of_the_detector_are_those_of_its_messages_put_together") else {
         return;
-    }
-    let broker = Broker::start();
-    for topic in ["frames", "raw", "again"] {
-        broker.create_topic(topic, 3);
-    }
+    };
+    let [framed, raw, again] = ["frames", "raw", "again"].map(|topic| broker.create_topic(topic, 3));
     let folder = tempfile::tempdir().expect("a folder");
     let config = workspace().join("configs/isis-wlsf.toml").display().to_string();
     let capture = folder.path().join("isis.pcapng").display().to_string();
@@ -81,7 +61,7 @@ fn frames_of_the_detector_are_those_of_its_messages_put_together() {
     arguments.extend(simulation.iter().flat_map(|key| ["--set", key]));
     evforge(&arguments);
     let brokers = format!("outputs.kafka.brokers={}", broker.address());
-    for (topic, assembled) in [("frames", "true"), ("raw", "false")] {
+    for (topic, assembled) in [(&framed, "true"), (&raw, "false")] {
         let set = [
             brokers.as_str(),
             &format!("outputs.kafka.topic={topic}"),
@@ -95,20 +75,21 @@ fn frames_of_the_detector_are_those_of_its_messages_put_together() {
         evforge(&arguments);
     }
     let output = Command::new(PROGRAM)
-        .args(["kafka", "aggregate", "raw", "--to", "again", "--until-end", "--tolerance", "1us", "--quiet"])
+        .args(["kafka", "aggregate", &raw, "--to", &again, "--until-end", "--tolerance", "1us", "--quiet"])
         .env("EVFORGE_KAFKA_BROKERS", broker.address())
         .output()
         .expect("the program starts");
     assert!(output.status.success(), "{}", text(&output.stderr));
 
-    let sent = read(&broker, "frames");
-    let (assembled, again) = (frames(&sent), frames(&read(&broker, "again")));
+    let read = |topic: &str| read(broker.address(), topic);
+    let sent = read(&framed);
+    let (assembled, again) = (frames(&sent), frames(&read(&again)));
     assert_eq!(assembled.len(), 40);
     assert!(assembled.iter().all(|frame| frame.period.is_some() && frame.charge.is_some()));
     assert!(assembled.iter().any(|frame| frame.events.len() > 50), "several ev44 of a frame");
     assert_eq!(again, assembled);
     // What boards say alike is said once; whether a frame is complete nobody has compared.
-    let raw = read(&broker, "raw");
+    let raw = read(&raw);
     assert!(frames(&raw).len() >= 40 && raw.iter().all(|record| record.headers.is_empty()));
     let states = sent.iter().flat_map(|record| &record.headers);
     let states: Vec<_> = states.map(|(name, value)| (name.as_str(), value.as_deref())).collect();
@@ -117,7 +98,7 @@ fn frames_of_the_detector_are_those_of_its_messages_put_together() {
         "{states:?}"
     );
     // At the start and at the end.
-    let vetoes = read(&broker, "frames_vetoes");
+    let vetoes = read(&format!("{framed}_vetoes"));
     assert_eq!(vetoes.len(), 2);
     let Ok(Message::Vc00(told)) = vetoes[0].decode() else { panic!("no vc00") };
     assert_eq!((told.veto_names.len(), told.veto_names.contains(&"")), (32, false));

@@ -1,8 +1,9 @@
 //! Every detector in a real browser, from its run, from Kafka and from its file: each picture, slice, region and spectrum on the page
 //! is the cut that NumPy makes of the events of the run.
 
-use crate::common::{PROGRAM, python, send_signal, text, wait_until, workspace};
-use evforge_testkit::kafka_broker::{Broker, is_possible};
+use crate::common::{PROGRAM, python, send_signal, text, workspace};
+use evforge_testkit::kafka_broker::shared;
+use evforge_testkit::patience::wait_until;
 use evforge_testkit::skip;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -147,14 +148,11 @@ fn seen(folder: &Path, of: &str, entries: &[Value]) -> [PathBuf; 2] {
 #[test]
 fn each_detector_is_seen_in_a_browser_as_numpy_cuts_its_events_from_run_kafka_and_file() {
     const NAME: &str = "each_detector_is_seen_in_a_browser_as_numpy_cuts_its_events_from_run_kafka_and_file";
-    if !is_possible(NAME) {
-        return;
-    }
+    let Some(broker) = shared(NAME) else { return };
     let Some(python) = python(NAME) else { return };
     if !workspace().join("tests/browser/node_modules/playwright-core").is_dir() {
         return skip(NAME, "playwright-core is not installed: run npm ci in tests/browser");
     }
-    let broker = Broker::start();
     let brokers = broker.address();
     let folder = tempfile::tempdir().expect("a folder");
     let units = units(folder.path());
@@ -165,9 +163,9 @@ fn each_detector_is_seen_in_a_browser_as_numpy_cuts_its_events_from_run_kafka_an
         .map(|unit| {
             let kafka = [
                 format!("{}{brokers}", to[0]),
-                format!("{}{}", to[1], unit.name),
+                format!("{}{}", to[1], broker.name(unit.name)),
                 format!("{}true", to[2]),
-                format!("outputs.kafka.monitor_topic={}_monitors", unit.name),
+                format!("outputs.kafka.monitor_topic={}_monitors", broker.name(unit.name)),
             ];
             let sets: Vec<&str> = kafka.iter().flat_map(|one| ["--set", one]).collect();
             let outputs = ["--events", &unit.path("csv"), "--nexus", &unit.path("nxs")];
@@ -179,8 +177,14 @@ fn each_detector_is_seen_in_a_browser_as_numpy_cuts_its_events_from_run_kafka_an
         .iter()
         .zip(&runs)
         .map(|(unit, run)| {
-            let arguments = ["simulate", "--config", &unit.config, "--pulses", "14", "--to", &run.address];
-            Command::new(PROGRAM).args(arguments).stdout(Stdio::null()).spawn().expect("the program starts")
+            let what = ["simulate", "--config", &unit.config, "--pulses", "14"];
+            let to = ["--to", &run.address, "--report", &unit.path("sent.json")];
+            Command::new(PROGRAM)
+                .args(what)
+                .args(to)
+                .stdout(Stdio::null())
+                .spawn()
+                .expect("the program starts")
         })
         .collect();
     for mut sender in senders {
@@ -190,8 +194,15 @@ fn each_detector_is_seen_in_a_browser_as_numpy_cuts_its_events_from_run_kafka_an
         .iter()
         .zip(&runs)
         .map(|(unit, run)| {
-            wait_until("all packets have come, and their events", || {
-                run.state()["feed"]["packet_ms"].as_u64().is_some_and(|passed| passed > 1500)
+            let sent = std::fs::read(unit.path("sent.json")).expect("a report");
+            let sent: Value = serde_json::from_slice(&sent).expect("JSON");
+            wait_until(format_args!("{}: all packets have come, and all of their events", unit.name), || {
+                let state = run.state();
+                let ledger = &state["ledger"];
+                ledger["packets"]["received"] == sent["packets"]
+                    && ledger["handed_over"] == sent["packets"]
+                    && ledger["held"] == 0
+                    && ledger["events"] == state["events"]
             });
             unit.entry("its run", run, run.events())
         })
@@ -204,8 +215,8 @@ fn each_detector_is_seen_in_a_browser_as_numpy_cuts_its_events_from_run_kafka_an
     let all = std::env::var_os("EVFORGE_ALL_PAGES").is_some();
     for unit in units.iter().filter(|unit| all || FROM_ALL.contains(&unit.name)) {
         let file = Paged::start(&["view", &unit.path("nxs"), "--config", &unit.config]);
-        let topic =
-            ["view", "--kafka", &brokers, "--events", unit.name, "--config", &unit.config, "--oldest"];
+        let events = broker.name(unit.name);
+        let topic = ["view", "--kafka", brokers, "--events", &events, "--config", &unit.config, "--oldest"];
         let kafka = Paged::start(&topic);
         let events = unit.lines();
         assert!(events > 5000, "{}: {events}", unit.name);

@@ -3,11 +3,11 @@
 use crate::common::{PROGRAM, text};
 use evforge_measure::result_file;
 use evforge_measure::table::{Cell, Table};
-use evforge_testkit::kafka_broker::{Broker, is_possible};
+use evforge_testkit::kafka_broker::{SharedBroker, shared};
 use std::process::Command;
 
 /// A measurement over loopback into a broker: its result, and what it said.
-fn measured(broker: &Broker, arguments: &[&str]) -> (evforge_measure::Measurement, String) {
+fn measured(broker: &SharedBroker, arguments: &[&str]) -> (evforge_measure::Measurement, String) {
     let folder = tempfile::tempdir().expect("a folder");
     let mut command = Command::new(PROGRAM);
     command.arg("measure").args(arguments).args([
@@ -15,7 +15,7 @@ fn measured(broker: &Broker, arguments: &[&str]) -> (evforge_measure::Measuremen
         "kafka",
         "--loopback",
         "--kafka",
-        &broker.address(),
+        broker.address(),
     ]);
     let output = command.arg("--output").arg(folder.path().join("result")).output().expect("it starts");
     let said = format!("{}{}", text(&output.stdout), text(&output.stderr));
@@ -30,10 +30,8 @@ fn cell(table: &Table, row: usize, name: &str) -> Cell {
 
 #[test]
 fn latencies_into_kafka_go_as_far_as_the_acknowledgement_and_formation_has_a_row() {
-    if !is_possible("latencies_into_kafka_go_as_far_as_the_acknowledgement_and_formation_has_a_row") {
-        return;
-    }
-    let broker = Broker::start();
+    let test = "latencies_into_kafka_go_as_far_as_the_acknowledgement_and_formation_has_a_row";
+    let Some(broker) = shared(test) else { return };
     let load = ["latency", "--rate", "2kpps", "--for", "1s", "--rounds", "1", "--pulses", "2"];
     let (result, said) = measured(&broker, &load);
     let table = result.table("latencies").expect("a table");

@@ -3,7 +3,7 @@
 use crate::common::kafka::read_topic;
 use crate::common::{PROGRAM, evforge, text};
 use evforge_messages::Da00;
-use evforge_testkit::kafka_broker::{Broker, is_possible};
+use evforge_testkit::kafka_broker::shared;
 use evforge_train::generate::CounterPattern;
 use evforge_wire::train::TrainDetector;
 use serde_json::Value;
@@ -14,12 +14,12 @@ use std::process::{Command, Stdio};
 
 const IMAGES: u64 = 3;
 
-/// Receives trains that are sent with these arguments: whether it was good, what it said, and its report.
+/// Receives eight good trains that are sent with these arguments: whether it was good, what it said, and its report.
 fn received(folder: &Path, kafka: &[&str], sent: &[&str]) -> (bool, String, Value) {
     let report = folder.join("received.json");
     let mut receiver = Command::new(PROGRAM)
-        .args(["train", "receive", "--address", "127.0.0.1", "--port", "0", "--for", "60s", "--idle", "2s"])
-        .args(["--images", "3", "--senders", "2", "--waiting", "16", "--time-out", "3s", "--report"])
+        .args(["train", "receive", "--address", "127.0.0.1", "--port", "0", "--trains", "8", "--idle", "60s"])
+        .args(["--images", "3", "--senders", "2", "--waiting", "16", "--time-out", "60s", "--report"])
         .arg(&report)
         .args(kafka)
         .stdout(Stdio::piped())
@@ -76,18 +76,15 @@ fn check(summary: &Da00<'_>) -> u64 {
 
 #[test]
 fn every_whole_train_has_a_summary_in_the_topic_that_is_right_to_the_last_bit() {
-    if !is_possible("every_whole_train_has_a_summary_in_the_topic_that_is_right_to_the_last_bit") {
-        return;
-    }
-    let broker = Broker::start();
-    broker.create_topic("trains", 1);
+    let test = "every_whole_train_has_a_summary_in_the_topic_that_is_right_to_the_last_bit";
+    let Some(broker) = shared(test) else { return };
     let folder = tempfile::tempdir().expect("a folder");
-    let address = broker.address();
-    let topic = ["--kafka", &address, "--kafka-topic", "trains", "--kafka-image"];
+    let (address, topic) = (broker.address(), broker.create_topic("trains", 1));
+    let kafka = ["--kafka", address, "--kafka-topic", &topic, "--kafka-image"];
     let kept = ["--source-name", "X_DET_LPD1M-1", "--incomplete", "mark"];
     // The third train of both modules is incomplete, and is kept all the same.
-    let sent = ["--trains", "5", "--frequency", "5Hz", "--fault", "lost:train=2,packet=3"];
-    let (_, said, report) = received(folder.path(), &[&topic[..], &kept].concat(), &sent);
+    let sent = ["--trains", "5", "--frequency", "10Hz", "--fault", "lost:train=2,packet=3"];
+    let (_, said, report) = received(folder.path(), &[&kafka[..], &kept].concat(), &sent);
     let (trains, messages) = (&report["kafka"]["trains"], &report["kafka"]["messages"]);
     assert_eq!((&trains["trains_offered"], &trains["summaries_made"]), (&10.into(), &8.into()), "{said}");
     assert_eq!((&trains["trains_not_whole"], &report["unaccounted"]), (&2.into(), &0.into()), "{said}");
@@ -98,7 +95,7 @@ fn every_whole_train_has_a_summary_in_the_topic_that_is_right_to_the_last_bit() 
     );
     assert!(said.contains("8 of 8 summaries are with the brokers"), "{said}");
     let mut found: BTreeMap<String, Vec<u64>> = BTreeMap::new();
-    for message in read_topic(&address, "trains") {
+    for message in read_topic(address, &topic) {
         let summary = Da00::decode(&message.payload).expect("a da00");
         assert_eq!(message.key.as_deref(), Some(summary.source_name.as_bytes()));
         assert_eq!(message.timestamp_ms, Some(summary.timestamp / 1_000_000));

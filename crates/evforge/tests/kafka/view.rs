@@ -2,7 +2,7 @@
 //! `evforge write` made of the topic.
 
 use crate::common::{PROGRAM, evforge, text, workspace};
-use evforge_testkit::kafka_broker::{Broker, is_possible};
+use evforge_testkit::kafka_broker::shared;
 use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
@@ -24,25 +24,24 @@ fn viewed(folder: &Path, arguments: &[&str]) -> Value {
 
 #[test]
 fn topics_and_the_file_made_of_them_are_shown_as_the_events_of_the_run() {
-    const NAME: &str = "topics_and_the_file_made_of_them_are_shown_as_the_events_of_the_run";
-    if !is_possible(NAME) {
-        return;
-    }
-    let broker = Broker::start();
-    broker.create_topic("freia_detector", 3);
+    let test = "topics_and_the_file_made_of_them_are_shown_as_the_events_of_the_run";
+    let Some(broker) = shared(test) else { return };
+    let (brokers, topic) = (broker.address(), broker.create_topic("freia_detector", 3));
     let folder = tempfile::tempdir().expect("a folder");
     let config = workspace().join("configs/freia.toml");
     let config = config.to_str().expect("text");
     let path = |name: &str| folder.path().join(name).to_str().expect("text").to_owned();
-    let (events, capture, brokers) = (path("events.csv"), path("freia.pcapng"), broker.address());
+    let (events, capture) = (path("events.csv"), path("freia.pcapng"));
     evforge(&["simulate", "freia", "--pulses", "14", "--output", &capture]);
-    let to = [format!("outputs.kafka.brokers={brokers}"), "outputs.kafka.create_topics=true".to_owned()];
-    let set = ["--set", &to[0], "--set", &to[1], "--set", "outputs.kafka.message_events=500"];
+    let to = [format!("brokers={brokers}"), format!("topic={topic}"), "create_topics=true".to_owned()]
+        .map(|key| format!("outputs.kafka.{key}"));
+    let to: Vec<&str> = to.iter().flat_map(|key| ["--set", key]).collect();
+    let set = [&to[..], &["--set", "outputs.kafka.message_events=500"]].concat();
     evforge(&[&["run", "--quiet", "--config", config, &capture, "--events", &events], &set[..]].concat());
     let count = std::fs::read_to_string(&events).expect("events").lines().count() - 1;
     assert!(count > 1000, "{count}");
 
-    let topics = ["--kafka", &brokers, "--events", "freia_detector", "--config", config, "--oldest"];
+    let topics = ["--kafka", brokers, "--events", &topic, "--config", config, "--oldest"];
     let report = viewed(folder.path(), &topics);
     assert_eq!((&report["events"], &report["page"]["pictured"]), (&count.into(), &count.into()), "{report}");
     let counters = &report["counters"];
@@ -51,7 +50,8 @@ fn topics_and_the_file_made_of_them_are_shown_as_the_events_of_the_run() {
     assert_eq!((&report["unaccounted"], &report["sources"][0]["name"]), (&0.into(), &"freia".into()));
 
     let file = path("written.nxs");
-    evforge(&["write", "--config", config, "--brokers", &brokers, "--all", "--output", &file, "--quiet"]);
+    let write = ["write", "--config", config, "--all", "--output", &file, "--quiet"];
+    evforge(&[&write[..], &to].concat());
     let report = viewed(folder.path(), &[&file]);
     assert_eq!((&report["events"], &report["page"]["pictured"]), (&count.into(), &count.into()), "{report}");
 }

@@ -1,13 +1,14 @@
 //! `evforge view --kafka`: what topics have besides events. Values are in the state, in the history and on the page; spectra are
 //! as they were sent; charge is that of the window; whatever is hostile is bounded and counted.
 
-use crate::common::{PROGRAM, send_signal, text, wait_until, workspace};
+use crate::common::{PROGRAM, send_signal, text, workspace};
 use evforge_kafka::client::{Brokers, ClientSettings, Deadline};
 use evforge_kafka::tools::{Outgoing, Sender};
 use evforge_messages::da00::Variable;
 use evforge_messages::hs01::{Counts, Dimension};
 use evforge_messages::{Da00, Encoder, Ev44, F144, Hs01, Pu00, Tdct, Un00, f142};
-use evforge_testkit::kafka_broker::{Broker, is_possible};
+use evforge_testkit::kafka_broker::shared;
+use evforge_testkit::patience::{patience, wait_until};
 use evforge_testkit::{shared_folder, skip};
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -15,10 +16,9 @@ use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::AtomicBool;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 static RUN: AtomicBool = AtomicBool::new(false);
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A page of these topics.
 struct Viewed {
@@ -27,10 +27,20 @@ struct Viewed {
 }
 
 impl Viewed {
-    fn start(brokers: &str, report: &Path) -> Self {
+    fn start(brokers: &str, [events, monitors, logs, ledger]: &[String; 4], report: &Path) -> Self {
         let mut child = Command::new(PROGRAM)
-            .args(["view", "--view", "127.0.0.1:0", "--kafka", brokers, "--oldest", "--for", "300s"])
-            .args(["--events", "ev", "--monitors", "mon", "--logs", "log", "--ledger", "led", "--config"])
+            .args(["view", "--view", "127.0.0.1:0", "--kafka", brokers, "--oldest"])
+            .args([
+                "--events",
+                events,
+                "--monitors",
+                monitors,
+                "--logs",
+                logs,
+                "--ledger",
+                ledger,
+                "--config",
+            ])
             .arg(workspace().join("configs/freia.toml"))
             .arg("--report")
             .arg(report)
@@ -51,8 +61,8 @@ impl Viewed {
     }
 
     fn raw(&self, path: &str) -> (u16, Vec<u8>) {
-        let mut stream = TcpStream::connect_timeout(&self.page, PATIENCE).expect("a connection");
-        stream.set_read_timeout(Some(PATIENCE)).expect("a time-out");
+        let mut stream = TcpStream::connect_timeout(&self.page, patience()).expect("a connection");
+        stream.set_read_timeout(Some(patience())).expect("a time-out");
         let request = format!("GET {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n", self.page);
         stream.write_all(request.as_bytes()).expect("sent");
         let mut answer = Vec::new();
@@ -85,6 +95,7 @@ impl Viewed {
 impl Drop for Viewed {
     fn drop(&mut self) {
         let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 
@@ -95,11 +106,11 @@ struct Topics {
 
 impl Topics {
     fn send(&self, topic: &str, payloads: &[Vec<u8>]) {
-        let mut sender = Sender::open(&self.settings, topic, &Deadline::of_opening()).expect("a sender");
+        let mut sender = Sender::open(&self.settings, topic, &Deadline::from(patience())).expect("a sender");
         for payload in payloads {
             assert!(sender.send(&Outgoing { payload, ..Outgoing::default() }, &RUN).expect("sent"));
         }
-        let delivery = sender.finish(Duration::from_secs(30), &RUN);
+        let delivery = sender.finish(patience(), &RUN);
         assert!(delivery.is_complete(), "{delivery:?}");
     }
 }
@@ -210,23 +221,19 @@ fn logs() -> Vec<Vec<u8>> {
 #[test]
 fn what_topics_have_besides_events_is_on_the_page() {
     const NAME: &str = "what_topics_have_besides_events_is_on_the_page";
-    if !is_possible(NAME) {
-        return;
-    }
-    let broker = Broker::start();
+    let Some(broker) = shared(NAME) else { return };
     let folder = tempfile::tempdir().expect("a folder");
     let report = folder.path().join("view.json");
     let brokers = broker.address();
-    for topic in ["ev", "mon", "log", "led"] {
-        broker.create_topic(topic, 1);
-    }
+    let all = ["ev", "mon", "log", "led"].map(|topic| broker.create_topic(topic, 1));
+    let [event_topic, monitor_topic, log_topic, ledger_topic] = &all;
     let settings = ClientSettings {
         brokers: Some(brokers.parse::<Brokers>().expect("brokers")),
         ..ClientSettings::default()
     };
     let topics = Topics { settings };
-    let viewed = Viewed::start(&brokers, &report);
-    topics.send("ev", &[events(1), events(2)]);
+    let viewed = Viewed::start(brokers, &all, &report);
+    topics.send(event_topic, &[events(1), events(2)]);
     let mut monitors = vec![
         da00("cave", &[1, 2, 3], &[0.0, 10.0, 20.0, 30.0]),
         da00("cave", &[4, 0, 1], &[0.0, 10.0, 20.0, 30.0]),
@@ -241,13 +248,13 @@ fn what_topics_have_besides_events_is_on_the_page() {
     let edges: Vec<f64> = (0..=100_000).map(f64::from).collect();
     monitors.push(da00("long", &ones[..], &[]));
     monitors.extend((0..40).map(|number| da00(&format!("many {number}"), &[1, 1], &edges[..3])));
-    topics.send("mon", &monitors);
+    topics.send(monitor_topic, &monitors);
     let module = [("packets_received", 93), ("packets_sent", 100), ("packets_lost", 7)];
     let source =
         [&[("message_id", 9), ("complete", 0), ("events_formed", 6), ("events_dropped", 2)], &module[..]];
-    topics.send("led", &[ledger("freia", &source.concat()), ledger("freia/ring 0", &module)]);
+    topics.send(ledger_topic, &[ledger("freia", &source.concat()), ledger("freia/ring 0", &module)]);
     let logs = logs();
-    topics.send("log", &logs);
+    topics.send(log_topic, &logs);
     wait_until("all messages are noted", || {
         let state = viewed.get("/api/state.json");
         state["streams"][0]["counters"]["messages_read"]
@@ -315,10 +322,14 @@ fn what_topics_have_besides_events_is_on_the_page() {
     };
     let has = |value: f64| points().iter().any(|point| point["min"] == value);
     wait_until("the history has the first values", || has(4.5));
-    let since = format!("since:{}", viewed.get("/api/state.json")["time_ms"]);
-    std::thread::sleep(Duration::from_millis(200));
-    topics.send("log", &[pu00(4, 0.125, 0), f144("temperature", now_ns(), 3.0)]);
-    topics.send("ev", &[events(3)]);
+    let begin_ms = viewed.get("/api/state.json")["time_ms"].as_u64().expect("a time");
+    let since = format!("since:{begin_ms}");
+    // What comes now is not put to what came before: that is closed after a tenth of a second.
+    wait_until("what came before is closed", || {
+        viewed.get("/api/state.json")["time_ms"].as_u64() > Some(begin_ms + 200)
+    });
+    topics.send(log_topic, &[pu00(4, 0.125, 0), f144("temperature", now_ns(), 3.0)]);
+    topics.send(event_topic, &[events(3)]);
     wait_until("the window has its charge", || charge(&since) == Some(0.125));
     assert_eq!((charge("all"), charge("last:600")), (Some(0.875), Some(0.875)));
     wait_until("the history has the new one", || has(3.0));

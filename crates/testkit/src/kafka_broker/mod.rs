@@ -2,27 +2,33 @@
 //! the test program ends in whatever way. `scripts/kafka.sh` says what a broker consists of and how it is set up.
 //!
 //! ```no_run
-//! use evforge_testkit::kafka_broker::{Broker, is_possible};
-//! if !is_possible("events_arrive") { return }
-//! let broker = Broker::start();
+//! use evforge_testkit::kafka_broker::{Broker, is_possible, shared};
+//! // Most tests need one that is well, and topics that no other test has.
+//! let Some(broker) = shared("events_arrive") else { return };
+//! let topic = broker.create_topic("events", 1);
+//! // … produce to that topic at broker.address() …
+//!
+//! // A test that kills it, or needs it set up otherwise, has its own.
+//! if !is_possible("a_broker_is_killed") { return }
+//! let mut broker = Broker::start();
 //! broker.create_topic("events", 1);
-//! // … produce to broker.address() …
+//! broker.kill();
 //! ```
 
 mod options;
 mod ports;
 mod process;
 mod protocol;
+mod shared;
 
+use crate::patience::{wait_for, wait_until};
 pub use options::BrokerOptions;
 pub use ports::Listener;
 use ports::Ports;
 use process::Process;
 pub use protocol::Topic;
+pub use shared::{SharedBroker, shared};
 use std::path::Path;
-use std::time::{Duration, Instant};
-
-use crate::patience::{patience, wait_until};
 
 /// True if brokers can be started here; else `test` is reported as skipped.
 pub fn is_possible(test: &str) -> bool {
@@ -105,6 +111,14 @@ impl Broker {
         self.cluster.thaw(1);
     }
 
+    /// Waits until it has dealt with what clients sent that are gone: it closes their connections then.
+    pub fn await_end_of_the_gone(&self) {
+        let at = self.cluster.nodes[0].ports.plain();
+        wait_until(format_args!("{at} closes the connections of who is gone"), || {
+            !ports::has_half_closed(at.port())
+        });
+    }
+
     /// Its folder.
     pub fn folder(&self) -> &Path {
         self.cluster.folder.path()
@@ -170,7 +184,7 @@ impl Cluster {
 
     /// `127.0.0.1:PORT` of one.
     pub fn address(&self, node: usize) -> String {
-        format!("127.0.0.1:{}", self.nodes[node - 1].ports.broker)
+        self.nodes[node - 1].ports.plain().to_string()
     }
 
     /// Makes a topic and waits until all of its partitions have a leader.
@@ -178,12 +192,9 @@ impl Cluster {
     /// # Panics
     /// If the brokers refuse.
     pub fn create_topic(&self, topic: &Topic) {
-        protocol::create_topic(self.nodes[0].ports.broker, topic);
-        for node in self.nodes.iter().filter(|node| node.process.is_some()) {
-            wait_until(format!("a leader of topic {}", topic.name), || {
-                protocol::leaders(node.ports.broker, &topic.name).len() == topic.partitions as usize
-            });
-        }
+        protocol::create_topic(self.nodes[0].ports.plain(), topic);
+        let running = self.nodes.iter().filter(|node| node.process.is_some());
+        running.for_each(|node| protocol::await_leaders(node.ports.plain(), topic));
     }
 
     /// The brokers that lead the partitions of a topic, as asked from `node`.
@@ -191,7 +202,7 @@ impl Cluster {
     /// # Panics
     /// If that one does not answer.
     pub fn leaders(&self, node: usize, topic: &str) -> Vec<usize> {
-        protocol::leaders(self.nodes[node - 1].ports.broker, topic)
+        protocol::leaders(self.nodes[node - 1].ports.plain(), topic)
     }
 
     /// As [`Broker::kill`].
@@ -234,19 +245,14 @@ impl Cluster {
 
     /// Waits until each of those that run knows all that run.
     fn wait(&mut self) -> Result<(), String> {
-        let deadline = Instant::now() + patience();
         let running = self.nodes.iter().filter(|node| node.process.is_some()).count();
         for node in &mut self.nodes {
             let Some(process) = &mut node.process else { continue };
-            while protocol::known_brokers(node.ports.broker) < running {
-                if let Some(said) = process.has_ended() {
-                    return Err(said);
-                }
-                if Instant::now() > deadline {
-                    return Err(format!("it does not answer: {}", process.said()));
-                }
-                std::thread::sleep(Duration::from_millis(30));
-            }
+            let log = process.log().clone();
+            wait_for(format_args!("the broker answers, which says {log}"), || match process.has_ended() {
+                Some(said) => Some(Err(said)),
+                None => (protocol::known_brokers(node.ports.plain()) >= running).then_some(Ok(())),
+            })?;
         }
         Ok(())
     }

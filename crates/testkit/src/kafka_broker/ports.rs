@@ -1,6 +1,6 @@
 //! Where a broker listens.
 
-use std::net::TcpListener;
+use std::net::{SocketAddr, TcpListener};
 
 /// A listener besides the plain one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,10 +48,27 @@ impl Ports {
         Self { broker, controller, further }
     }
 
+    /// Where the plain listener is.
+    pub(super) fn plain(&self) -> SocketAddr {
+        SocketAddr::from(([127, 0, 0, 1], self.broker))
+    }
+
     /// The address of a further listener, by the name that certificates are for.
     pub(super) fn further(&self, listener: Listener) -> String {
         let found = self.further.iter().find(|(one, _)| *one == listener);
         let (_, port) = found.unwrap_or_else(|| panic!("the broker has no listener {listener:?}"));
         format!("localhost:{port}")
     }
+}
+
+/// True if a connection to this port has been closed by its client, and not yet here: `CLOSE_WAIT` in proc(5).
+pub(super) fn has_half_closed(port: u16) -> bool {
+    let port = format!(":{port:04X}");
+    let is_half_closed = |line: &str| {
+        let mut fields = line.split_whitespace().skip(1);
+        fields.next().is_some_and(|local| local.ends_with(&port)) && fields.nth(1) == Some("08")
+    };
+    let tables =
+        ["/proc/net/tcp", "/proc/net/tcp6"].map(|table| std::fs::read_to_string(table).unwrap_or_default());
+    tables.iter().any(|table| table.lines().any(is_half_closed))
 }

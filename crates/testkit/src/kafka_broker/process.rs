@@ -1,6 +1,7 @@
 //! The process of a broker: started by `scripts/kafka.sh serve`, killed with whoever started it.
 
 use rustix::process::{Pid, Signal, kill_process};
+use std::fmt::{Display, Formatter};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -13,18 +14,32 @@ fn script() -> PathBuf {
 
 /// What a broker lacks to run here.
 pub(super) fn what_is_missing() -> Option<String> {
-    match Command::new(script()).arg("check").output() {
+    static MISSING: OnceLock<Option<String>> = OnceLock::new();
+    let check = || match Command::new(script()).arg("check").output() {
         Ok(output) if output.status.success() => None,
         Ok(output) => Some(String::from_utf8_lossy(&output.stderr).trim().to_owned()),
         Err(error) => Some(format!("{} cannot be started: {error}", script().display())),
-    }
+    };
+    MISSING.get_or_init(check).clone()
 }
 
 /// A running broker.
 #[derive(Debug)]
 pub(super) struct Process {
     child: Child,
-    log: PathBuf,
+    log: Log,
+}
+
+/// What a broker says. Shown, it is the end of that.
+#[derive(Clone, Debug)]
+pub(super) struct Log(PathBuf);
+
+impl Display for Log {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> std::fmt::Result {
+        let log = std::fs::read_to_string(&self.0).unwrap_or_default();
+        let lines: Vec<&str> = log.lines().collect();
+        formatter.write_str(&lines[lines.len().saturating_sub(40)..].join("\n"))
+    }
 }
 
 impl Process {
@@ -38,7 +53,7 @@ impl Process {
         command.args(["--pdeathsig", "KILL"]).arg(script()).arg("serve").arg(folder);
         command.args([node.to_string(), port.to_string(), voters.to_owned()]).args(lines);
         command.stdin(Stdio::null()).stdout(file.try_clone().expect("a log")).stderr(file);
-        Self { child: start(command), log }
+        Self { child: start(command), log: Log(log) }
     }
 
     pub(super) fn signal(&self, signal: Signal) {
@@ -48,14 +63,11 @@ impl Process {
     /// What it said if it has ended.
     pub(super) fn has_ended(&mut self) -> Option<String> {
         let status = self.child.try_wait().expect("a child")?;
-        Some(format!("{status}: {}", self.said()))
+        Some(format!("{status}: {}", self.log))
     }
 
-    /// The end of its log.
-    pub(super) fn said(&self) -> String {
-        let log = std::fs::read_to_string(&self.log).unwrap_or_default();
-        let lines: Vec<&str> = log.lines().collect();
-        lines[lines.len().saturating_sub(40)..].join("\n")
+    pub(super) fn log(&self) -> &Log {
+        &self.log
     }
 }
 
@@ -65,6 +77,15 @@ impl Drop for Process {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// Removes a folder once this program has ended, in whatever way: what is static is never dropped.
+pub(super) fn remove_at_the_end(folder: &Path) {
+    // The pipe is closed then. The broker is killed at the same moment, and may write something still.
+    let mut command = Command::new("sh");
+    command.args(["-c", "cat; until rm -rf -- \"$0\"; do sleep 0.1; done"]).arg(folder);
+    let remover = command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+    std::mem::forget(remover.expect("sh starts"));
 }
 
 type Request = (Command, Sender<std::io::Result<Child>>);

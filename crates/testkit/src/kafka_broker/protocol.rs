@@ -1,9 +1,8 @@
 //! The few requests that a test must be able to make without a client library: who is there, and a new topic.
 
+use crate::patience::{patience, wait_until};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
-
-use crate::patience::patience;
 
 const METADATA: i16 = 3;
 const CREATE_TOPICS: i16 = 19;
@@ -29,10 +28,8 @@ impl Topic {
 }
 
 /// Sends a request; what was answered behind its number.
-fn ask(port: u16, kind: i16, version: i16, body: &[u8]) -> std::io::Result<Vec<u8>> {
-    let address = SocketAddr::from(([127, 0, 0, 1], port));
-    let mut stream = TcpStream::connect_timeout(&address, patience())?;
-    // A topic may take that long (`create_topic`).
+fn ask(broker: SocketAddr, kind: i16, version: i16, body: &[u8]) -> std::io::Result<Vec<u8>> {
+    let mut stream = TcpStream::connect_timeout(&broker, patience())?;
     stream.set_read_timeout(Some(patience()))?;
     let mut request = Vec::new();
     request.extend(kind.to_be_bytes());
@@ -83,17 +80,17 @@ impl Reader<'_> {
     }
 }
 
-/// How many brokers the one at this port knows; 0 if it does not answer.
-pub(super) fn known_brokers(port: u16) -> usize {
-    let answer = ask(port, METADATA, 1, &0_i32.to_be_bytes());
+/// How many brokers this one knows; 0 if it does not answer.
+pub(super) fn known_brokers(broker: SocketAddr) -> usize {
+    let answer = ask(broker, METADATA, 1, &0_i32.to_be_bytes());
     answer.map_or(0, |answer| Reader(&answer).int32().try_into().unwrap_or(0))
 }
 
 /// The brokers that lead the partitions of a topic; those without a leader are left out, and so are all if the broker asked is busy.
-pub(super) fn leaders(port: u16, topic: &str) -> Vec<usize> {
+pub(super) fn leaders(broker: SocketAddr, topic: &str) -> Vec<usize> {
     let mut body = 1_i32.to_be_bytes().to_vec();
     put_text(&mut body, topic);
-    let Ok(answer) = ask(port, METADATA, 1, &body) else { return Vec::new() };
+    let Ok(answer) = ask(broker, METADATA, 1, &body) else { return Vec::new() };
     let mut answer = Reader(&answer);
     for _ in 0..answer.int32() {
         answer.int32();
@@ -123,8 +120,15 @@ pub(super) fn leaders(port: u16, topic: &str) -> Vec<usize> {
     leaders.into_iter().map(|(_, leader)| leader).collect()
 }
 
+/// Waits until a broker knows the leaders of all partitions of a topic.
+pub(super) fn await_leaders(broker: SocketAddr, topic: &Topic) {
+    wait_until(format_args!("all partitions of {} have a leader", topic.name), || {
+        leaders(broker, &topic.name).len() == topic.partitions as usize
+    });
+}
+
 /// Makes a topic.
-pub(super) fn create_topic(port: u16, topic: &Topic) {
+pub(super) fn create_topic(broker: SocketAddr, topic: &Topic) {
     let mut body = 1_i32.to_be_bytes().to_vec();
     put_text(&mut body, &topic.name);
     body.extend(i32::try_from(topic.partitions).expect("a number of partitions").to_be_bytes());
@@ -136,9 +140,9 @@ pub(super) fn create_topic(port: u16, topic: &Topic) {
         put_text(&mut body, value);
     }
     // How long it may take, and that it is meant.
-    body.extend(30_000_i32.to_be_bytes());
+    body.extend(i32::try_from(patience().as_millis()).expect("some minutes").to_be_bytes());
     body.push(0);
-    let answer = ask(port, CREATE_TOPICS, 4, &body).expect("the broker answers");
+    let answer = ask(broker, CREATE_TOPICS, 4, &body).expect("the broker answers");
     let mut answer = Reader(&answer);
     // For how long the broker makes this client wait, and the topics: one.
     answer.skip(8);

@@ -54,17 +54,18 @@ fn three_brokers_are_a_cluster_that_outlives_one() {
     cluster.kill(leader);
     let other = 1 + leader % 3;
     wait_until("another broker takes over", || {
-        let leaders = cluster.leaders(other, "events");
-        leaders != [leader] && !leaders.is_empty()
+        cluster.leaders(other, "events").first().is_some_and(|new| *new != leader)
     });
     cluster.restart(leader);
 }
 
 /// What the test below does in the process that it starts.
-fn run_a_broker_until_somebody_kills_this() {
+fn run_a_broker_until_somebody_kills_this() -> ! {
     let broker = Broker::start();
     println!("folder {}", broker.folder().display());
-    std::thread::sleep(std::time::Duration::from_secs(600));
+    loop {
+        std::thread::park();
+    }
 }
 
 #[test]
@@ -73,7 +74,7 @@ fn a_killed_test_program_leaves_no_broker_behind() {
         return;
     }
     if std::env::var_os("EVFORGE_TEST_TO_BE_KILLED").is_some() {
-        return run_a_broker_until_somebody_kills_this();
+        run_a_broker_until_somebody_kills_this();
     }
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", "broker::a_killed_test_program_leaves_no_broker_behind", "--nocapture"]);
@@ -87,6 +88,6 @@ fn a_killed_test_program_leaves_no_broker_behind() {
     assert_eq!(processes_of(&folder), 1);
     child.kill().unwrap();
     child.wait().unwrap();
-    wait_until("the broker's end", || processes_of(&folder) == 0);
+    wait_until("the broker ends", || processes_of(&folder) == 0);
     std::fs::remove_dir_all(folder).unwrap();
 }

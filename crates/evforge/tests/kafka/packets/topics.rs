@@ -1,17 +1,19 @@
 //! Topics with raw packets, written by the code that outputs use, and read by the program.
 
-use crate::common::{PROGRAM, text};
+use crate::common::{PROGRAM, send_signal};
 use evforge_core::packet::PacketSlab;
 use evforge_core::packet_source::Fill;
 use evforge_kafka::packets::{PacketMessage, PacketMessages};
 use evforge_net::capture::CaptureReader;
 use evforge_outputs::packet_tap::{PacketTap, SampleRule};
+use evforge_testkit::patience::{patience, wait_for, wait_until};
 use rdkafka::ClientConfig;
 use rdkafka::message::{Header, OwnedHeaders};
 use rdkafka::producer::{BaseProducer, BaseRecord, Producer};
 use serde_json::Value;
+use std::fs::File;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Child, Command};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
@@ -57,7 +59,7 @@ pub(crate) fn write_capture(
     inlets.close();
     messages.hand_on(usize::MAX, |message| write(producer, topic, message, how(message)));
     assert!(messages.has_ended());
-    producer.flush(Duration::from_secs(30)).expect("all messages are taken");
+    producer.flush(patience()).expect("all messages are taken");
 }
 
 fn write(producer: &BaseProducer, topic: &str, message: &PacketMessage<'_>, how: Option<Written>) -> bool {
@@ -86,20 +88,65 @@ pub(crate) struct Run {
     pub(crate) said: String,
 }
 
+/// A run under way.
+pub(crate) struct Running {
+    child: Child,
+    folder: tempfile::TempDir,
+}
+
+impl Running {
+    pub(crate) fn start(config: &Path, arguments: &[&str]) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let at = |name: &str| folder.path().join(name);
+        let said = File::create(at("said")).expect("a file");
+        let mut command = Command::new(PROGRAM);
+        command.arg("run").arg("--config").arg(config);
+        command.arg("--events").arg(at("events.csv")).arg("--report").arg(at("report.json")).args(arguments);
+        command.stdout(said.try_clone().expect("a file")).stderr(said);
+        Self { child: command.spawn().expect("the program starts"), folder }
+    }
+
+    fn file(&self, name: &str) -> String {
+        std::fs::read_to_string(self.folder.path().join(name)).unwrap_or_default()
+    }
+
+    /// Waits until it has opened its topic: it begins files then.
+    pub(crate) fn await_begin(&self) {
+        wait_until("the run begins", || self.folder.path().join("events.csv").exists());
+    }
+
+    /// Waits until this much of its events is in the file.
+    pub(crate) fn await_events(&self, bytes: usize) {
+        wait_until(format_args!("{bytes} bytes of events"), || self.file("events.csv").len() >= bytes);
+    }
+
+    /// Waits until it says something.
+    pub(crate) fn await_said(&self, words: &str) {
+        wait_until(format_args!("`{words}`"), || self.file("said").contains(words));
+    }
+
+    /// Ends it as Ctrl-C does.
+    pub(crate) fn interrupt(&self) {
+        send_signal(self.child.id(), "INT");
+    }
+
+    pub(crate) fn end(mut self) -> Run {
+        let status = wait_for("the end of the run", || self.child.try_wait().expect("a child"));
+        let report = std::fs::read(self.folder.path().join("report.json"));
+        let report = report.map_or(Value::Null, |bytes| serde_json::from_slice(&bytes).expect("JSON"));
+        Run { status: status.code(), events: self.file("events.csv"), report, said: self.file("said") }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // Ended already in the good case.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
 /// Runs the program with a configuration and these arguments.
 pub(crate) fn run(config: &Path, arguments: &[&str]) -> Run {
-    let folder = tempfile::tempdir().expect("a folder");
-    let (events, report) = (folder.path().join("events.csv"), folder.path().join("report.json"));
-    let mut command = Command::new(PROGRAM);
-    command.arg("run").arg("--config").arg(config);
-    command.arg("--events").arg(&events).arg("--report").arg(&report).args(arguments);
-    let Output { status, stdout, stderr } = command.output().expect("the program starts");
-    let report =
-        std::fs::read(&report).map_or(Value::Null, |bytes| serde_json::from_slice(&bytes).expect("JSON"));
-    Run {
-        status: status.code(),
-        events: std::fs::read_to_string(&events).unwrap_or_default(),
-        report,
-        said: text(&stdout) + &text(&stderr),
-    }
+    Running::start(config, arguments).end()
 }
