@@ -34,6 +34,8 @@ impl Client {
             .set("group.id", "evforge-tests")
             .set("enable.auto.commit", "false")
             .set("fetch.message.max.bytes", "20000000")
+            // A broker that comes back is seen soon.
+            .set("reconnect.backoff.max.ms", "200")
             .create()
             .expect("a consumer");
         Self { consumer, complaint: String::new() }
@@ -121,6 +123,12 @@ impl TopicEnd {
         }
         let ends = self.partitions.iter().map(|partition| self.client.ends(&self.topic, *partition));
         ends.map(|(low, high)| high - low).sum()
+    }
+
+    /// Waits until there are so many more than now.
+    pub(crate) fn wait_for_more(&mut self, number: i64) {
+        let now = self.messages();
+        self.wait_for(now + number);
     }
 
     /// Waits until there are at least this many.
