@@ -3,7 +3,7 @@
 use super::compared::{datasets, difference};
 use super::support::{kafka, path, run, simulate, write};
 use crate::common::{python, text, workspace};
-use evforge_testkit::kafka_broker::{self, Broker};
+use evforge_testkit::kafka_broker::shared;
 use hdf5_metno::File;
 use std::process::Command;
 
@@ -37,11 +37,8 @@ fn is_excepted(path: &str, has_monitor: bool) -> bool {
 
 #[test]
 fn a_file_from_topics_is_the_file_of_the_run() {
-    if !kafka_broker::is_possible(TEST) {
-        return;
-    }
+    let Some(broker) = shared(TEST) else { return };
     let python = python(TEST);
-    let broker = Broker::start();
     let folder = tempfile::tempdir().unwrap();
     let mut configs: Vec<_> = std::fs::read_dir(workspace().join("configs"))
         .unwrap()
@@ -63,7 +60,7 @@ fn a_file_from_topics_is_the_file_of_the_run() {
         let (written, written_text) = path(folder.path(), &format!("{name}_written.nxs"));
         let (_, events) = path(folder.path(), &format!("{name}.csv"));
         let (report, _) = path(folder.path(), &format!("{name}.json"));
-        let keys = kafka(&broker.address(), name, name);
+        let keys = kafka(&broker, name, name);
         run(config, &capture, &keys, &["--nexus", &direct_text, "--events", &events]);
         let mut arguments = vec!["--config", config, "--all", "--output", &written_text];
         for key in &keys {

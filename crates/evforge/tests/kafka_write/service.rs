@@ -6,14 +6,15 @@ use crate::common::{PROGRAM, evforge, text};
 use evforge_kafka::client::{Brokers, ClientSettings, Deadline};
 use evforge_kafka::tools::{Outgoing, Sender};
 use evforge_messages::{Encoder, Pl72, S6s4t};
-use evforge_testkit::kafka_broker::{self, Broker};
+use evforge_testkit::kafka_broker::shared;
+use evforge_testkit::patience::{patience, wait_until};
+use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::AtomicBool;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 const JOB: &str = "11111111-2222-4333-8444-555555555555";
-const PATIENCE: Duration = Duration::from_secs(120);
 
 /// The service, killed if the test ends early.
 struct Service {
@@ -22,11 +23,11 @@ struct Service {
 }
 
 impl Service {
-    fn start(folder: &Path, broker: &str, number: u32, library: Option<&Path>) -> Self {
+    fn start(folder: &Path, (broker, topic): (&str, &str), number: u32, library: Option<&Path>) -> Self {
         let said = folder.join(format!("said-{number}"));
         let output = std::fs::File::create(&said).unwrap();
         let mut command = Command::new(PROGRAM);
-        command.args(["write", "--commands", "commands", "--service-id", "writer", "--brokers", broker]);
+        command.args(["write", "--commands", topic, "--service-id", "writer", "--brokers", broker]);
         command.args(["--flush-interval", "50ms", "--no-sync", "--folder"]).arg(folder);
         command.stdin(Stdio::null()).stdout(output.try_clone().unwrap()).stderr(output);
         if let Some(library) = library {
@@ -41,12 +42,19 @@ impl Service {
 
     /// Waits until something is so, while it runs.
     fn wait(&mut self, what: &str, is_so: impl Fn() -> bool) {
-        let end = Instant::now() + PATIENCE;
-        while !is_so() {
+        wait_until(what, || {
             assert!(self.child.try_wait().unwrap().is_none(), "{what}: it has ended: {}", self.said());
-            assert!(Instant::now() < end, "{what}: {}", self.said());
-            std::thread::sleep(Duration::from_millis(20));
-        }
+            is_so()
+        });
+    }
+
+    /// Waits until it has opened a file.
+    fn wait_for_open(&mut self, file: &Path) {
+        let open = format!("/proc/{}/fd", self.child.id());
+        self.wait("it opens the file", || {
+            let links = std::fs::read_dir(&open).into_iter().flatten().flatten();
+            links.filter_map(|link| std::fs::read_link(link.path()).ok()).any(|opened| opened == file)
+        });
     }
 
     fn kill(mut self) {
@@ -87,19 +95,28 @@ fn crashing_library(folder: &Path) -> PathBuf {
     library
 }
 
+/// The events of a file that is being written, as another process sees them.
+fn events_in(file: &Path) -> u64 {
+    let report = file.with_extension("seen");
+    let mut view = Command::new(PROGRAM);
+    view.args(["view", "--view", "127.0.0.1:0", "--until-end", "--overwrite", "--report"])
+        .arg(&report)
+        .arg(file);
+    view.env_remove("EVFORGE_VIEW").output().unwrap();
+    let report = std::fs::read(report).ok().and_then(|report| serde_json::from_slice::<Value>(&report).ok());
+    report.and_then(|report| report["events"].as_u64()).unwrap_or(0)
+}
+
 #[test]
 fn a_file_that_crashes_the_library_is_set_aside_and_written_again() {
     let test = "a_file_that_crashes_the_library_is_set_aside_and_written_again";
-    if !kafka_broker::is_possible(test) {
-        return;
-    }
-    let broker = Broker::start();
+    let Some(broker) = shared(test) else { return };
     let folder = tempfile::tempdir().unwrap();
     let config = shipped("freia");
     let (capture, _) = path(folder.path(), "freia.pcapng");
     simulate(&config, 60, &capture);
-    let address = broker.address();
-    let keys = kafka(&address, "freia", "freia");
+    let (address, topic) = (broker.address(), broker.create_topic("commands", 1));
+    let keys = kafka(&broker, "freia", "freia");
     run(&config, &capture, &keys, &[]);
     let mut arguments = vec!["write", "--config", &config];
     keys.iter().for_each(|key| arguments.extend(["--set", key]));
@@ -107,15 +124,14 @@ fn a_file_that_crashes_the_library_is_set_aside_and_written_again() {
     evforge(&[&arguments[..], &["--all", "--quiet", "--output", &whole_text]].concat());
     let structure = text(&evforge(&[&arguments[..], &["--print-structure"]].concat()).stdout).to_owned();
 
-    broker.create_topic("commands", 1);
     let send = |message: &[u8]| {
         let client = ClientSettings::new(address.parse::<Brokers>().unwrap());
-        let mut sender = Sender::open(&client, "commands", &Deadline::of_opening()).unwrap();
+        let mut sender = Sender::open(&client, &topic, &Deadline::from(patience())).unwrap();
         let run = AtomicBool::new(false);
         assert!(sender.send(&Outgoing { payload: message, ..Outgoing::default() }, &run).unwrap());
-        assert!(sender.finish(PATIENCE, &run).is_complete());
+        assert!(sender.finish(patience(), &run).is_complete());
     };
-    let mut service = Service::start(folder.path(), &address, 1, None);
+    let mut service = Service::start(folder.path(), (address, &topic), 1, None);
     send(
         Pl72 {
             start_time: 1,
@@ -123,26 +139,24 @@ fn a_file_that_crashes_the_library_is_set_aside_and_written_again() {
             nexus_structure: Some(&structure),
             job_id: Some(JOB),
             filename: Some("run.nxs"),
-            control_topic: Some("commands"),
+            control_topic: Some(&topic),
             ..Pl72::default()
         }
         .encode(&mut Encoder::new()),
     );
     let file = folder.path().join("run.nxs");
     let writing = folder.path().join("run.nxs.writing");
-    service.wait("the file", || writing.exists());
-    std::thread::sleep(Duration::from_millis(500));
+    service.wait("events are in the file", || writing.exists() && events_in(&writing) > 0);
     service.kill();
 
     // A file that is as it should be is tried, and taken up.
-    let mut service = Service::start(folder.path(), &address, 2, None);
-    std::thread::sleep(Duration::from_secs(2));
-    service.wait("the file", || writing.exists());
+    let mut service = Service::start(folder.path(), (address, &topic), 2, None);
+    service.wait_for_open(&writing);
     assert!(!folder.path().join("run.nxs.damaged-1").exists(), "{}", service.said());
     service.kill();
 
     let library = crashing_library(folder.path());
-    let mut service = Service::start(folder.path(), &address, 3, Some(&library));
+    let mut service = Service::start(folder.path(), (address, &topic), 3, Some(&library));
     let aside = folder.path().join("run.nxs.damaged-1");
     service.wait("a file that is set aside", || aside.exists() && writing.exists());
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis();

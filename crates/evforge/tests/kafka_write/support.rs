@@ -1,6 +1,7 @@
 //! Runs that send, and files that are written.
 
 use crate::common::{PROGRAM, evforge, text, workspace};
+use evforge_testkit::kafka_broker::SharedBroker;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -28,9 +29,10 @@ pub(crate) fn run(config: &str, capture: &Path, keys: &[String], more: &[&str]) 
 }
 
 /// The keys of `[outputs.kafka]`.
-pub(crate) fn kafka(broker: &str, topic: &str, source: &str) -> Vec<String> {
+pub(crate) fn kafka(broker: &SharedBroker, topic: &str, source: &str) -> Vec<String> {
+    let topic = broker.name(topic);
     [
-        format!("brokers={broker}"),
+        format!("brokers={}", broker.address()),
         format!("topic={topic}"),
         format!("source={source}"),
         format!("monitor_topic={topic}_monitors"),

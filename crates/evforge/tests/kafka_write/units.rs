@@ -1,15 +1,13 @@
 //! Several units of one instrument into one file.
 
 use super::support::{kafka, path, run, shipped, simulate, write};
-use evforge_testkit::kafka_broker::{self, Broker};
+use evforge_testkit::kafka_broker::shared;
 use hdf5_metno::File;
 
 #[test]
 fn units_of_an_instrument_are_one_file_and_one_that_dies_is_a_gap() {
-    if !kafka_broker::is_possible("units_of_an_instrument_are_one_file_and_one_that_dies_is_a_gap") {
-        return;
-    }
-    let broker = Broker::start();
+    let test = "units_of_an_instrument_are_one_file_and_one_that_dies_is_a_gap";
+    let Some(broker) = shared(test) else { return };
     let folder = tempfile::tempdir().unwrap();
     let config = shipped("freia");
     let (long, _) = path(folder.path(), "long.pcapng");
@@ -19,7 +17,7 @@ fn units_of_an_instrument_are_one_file_and_one_that_dies_is_a_gap() {
     let (mut events, mut pulses) = (0, Vec::new());
     for (unit, capture) in [("unit_a", &long), ("unit_b", &long), ("unit_c", &short)] {
         let (direct, direct_text) = path(folder.path(), &format!("{unit}.nxs"));
-        run(&config, capture, &kafka(&broker.address(), "units", unit), &["--nexus", &direct_text]);
+        run(&config, capture, &kafka(&broker, "units", unit), &["--nexus", &direct_text]);
         let file = File::open(&direct).unwrap();
         let own: Vec<i32> =
             file.dataset("entry/instrument/detector/detector_events/event_id").unwrap().read_raw().unwrap();
@@ -33,9 +31,8 @@ fn units_of_an_instrument_are_one_file_and_one_that_dies_is_a_gap() {
     }
     let (written, written_text) = path(folder.path(), "units.nxs");
     let (report, _) = path(folder.path(), "report.json");
-    let broker_text = broker.address();
     let mut arguments = vec!["--config", config.as_str(), "--all", "--output", &written_text];
-    let keys = kafka(&broker_text, "units", "unit_a");
+    let keys = kafka(&broker, "units", "unit_a");
     for key in &keys {
         arguments.extend(["--set", key]);
     }
