@@ -2,12 +2,10 @@
 
 use crate::control_common::kafka::*;
 use crate::control_common::*;
-use evforge_filewriter::control::service::ServiceSettings;
-use evforge_testkit::kafka_broker::{Broker, is_possible};
+use evforge_testkit::kafka_broker::shared;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
 
 /// The command that runs the program, or none with `test` reported as skipped.
 fn python(test: &str) -> Option<PathBuf> {
@@ -36,35 +34,26 @@ fn program(interpreter: &Path, arguments: &[&str]) -> String {
 fn a_control_program_with_the_library_of_the_ess_has_a_file_written() {
     let test = "a_control_program_with_the_library_of_the_ess_has_a_file_written";
     let Some(interpreter) = python(test) else { return };
-    if !is_possible(test) {
-        return;
-    }
-    let broker = Broker::start();
-    [POOL, OWN, CONTROL].iter().for_each(|topic| broker.create_topic(topic, 1));
-    let here = client(&broker);
-    let settings = ServiceSettings {
-        pool_topic: Some(POOL.to_owned()),
-        service_id: SERVICE.to_owned(),
-        status_interval: Duration::from_millis(300),
-        ..ServiceSettings::new(here.clone(), OWN)
-    };
+    let Some(broker) = shared(test) else { return };
+    let site = Site::Shared(broker);
+    let (here, [pool, own_topic, control_topic]) = (site.client(), site.topics([POOL, OWN, CONTROL]));
     let jobs = FakeJobs::default();
     jobs.with(|inner| inner.ends_by_itself = true);
-    let running = Running::start(settings, jobs);
+    let running = Running::start(site.service(SERVICE), |_| jobs);
 
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().to_str().expect("a name");
-    program(&interpreter, &["make", path, JOB, COMMAND, CONTROL, "run_1.nxs"]);
+    program(&interpreter, &["make", path, JOB, COMMAND, control_topic, "run_1.nxs"]);
     let made = |name: &str| std::fs::read(folder.path().join(name)).expect("a message");
-    let mut control = Listener::open(&here, CONTROL);
-    send(&here, POOL, &made("start"));
+    let mut control = Listener::open(&here, control_topic);
+    send(&here, pool, &made("start"));
     control.next("answ");
     control.next_state("writing");
-    send(&here, CONTROL, &made("stop"));
+    send(&here, control_topic, &made("stop"));
     control.next("wrdn");
     // After the end the conversation is where it was before: what is said to a stop that nobody can follow.
-    let mut own = Listener::open(&here, OWN);
-    send(&here, OWN, &made("stop"));
+    let mut own = Listener::open(&here, own_topic);
+    send(&here, own_topic, &made("stop"));
     own.next("answ");
     running.end();
     control.records.append(&mut own.records);

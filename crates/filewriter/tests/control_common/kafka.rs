@@ -1,69 +1,126 @@
 //! A service that runs, and control programs that talk to it.
 
-use super::FakeJobs;
+use super::{Asked, OWN, POOL};
+use evforge_filewriter::control::Jobs;
 use evforge_filewriter::control::service::{ServiceSettings, run};
 use evforge_kafka::client::{Brokers, ClientSettings, Deadline};
 use evforge_kafka::tools::{Begin, Next, Outgoing, Record, Sender, TopicReader, Until};
-use evforge_testkit::kafka_broker::Broker;
+use evforge_testkit::kafka_broker::{Broker, SharedBroker};
+use evforge_testkit::patience::{patience, wait_for, wait_until};
 use serde_json::Value;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-pub(crate) const WITHIN: Duration = Duration::from_secs(120);
 static RUN: AtomicBool = AtomicBool::new(false);
 
-pub(crate) fn client(broker: &Broker) -> ClientSettings {
-    ClientSettings::new(broker.address().parse::<Brokers>().expect("an address"))
+/// Where a test has topics.
+pub(crate) enum Site {
+    Shared(SharedBroker),
+    Own(Broker),
+}
+
+impl Site {
+    pub(crate) fn address(&self) -> String {
+        match self {
+            Self::Shared(broker) => broker.address().to_owned(),
+            Self::Own(broker) => broker.address(),
+        }
+    }
+
+    pub(crate) fn client(&self) -> ClientSettings {
+        ClientSettings::new(self.address().parse::<Brokers>().expect("an address"))
+    }
+
+    /// What a topic, or a group, is called here.
+    pub(crate) fn name(&self, name: &str) -> &'static str {
+        match self {
+            Self::Shared(broker) => broker.name(name).leak(),
+            Self::Own(_) => name.to_owned().leak(),
+        }
+    }
+
+    /// Makes topics: their names.
+    pub(crate) fn topics<const N: usize>(&self, names: [&str; N]) -> [&'static str; N] {
+        for name in names {
+            match self {
+                Self::Shared(broker) => drop(broker.create_topic(name, 1)),
+                Self::Own(broker) => broker.create_topic(name, 1),
+            }
+        }
+        names.map(|name| self.name(name))
+    }
+
+    /// A service with the usual topics.
+    pub(crate) fn service(&self, service_id: &str) -> ServiceSettings {
+        ServiceSettings {
+            pool_topic: Some(self.name(POOL).to_owned()),
+            pool_group: self.name("writers").to_owned(),
+            service_id: service_id.to_owned(),
+            status_interval: Duration::from_millis(300),
+            ..ServiceSettings::new(self.client(), self.name(OWN))
+        }
+    }
+
+    /// The broker, which only this test has.
+    pub(crate) fn own(&mut self) -> &mut Broker {
+        match self {
+            Self::Shared(_) => panic!("it is shared"),
+            Self::Own(broker) => broker,
+        }
+    }
 }
 
 /// A service in a thread.
 pub(crate) struct Running {
     stop: Arc<AtomicBool>,
-    thread: Option<JoinHandle<()>>,
+    thread: JoinHandle<()>,
     lines: Arc<Mutex<Vec<String>>>,
-    pub(crate) jobs: FakeJobs,
 }
 
 impl Running {
-    pub(crate) fn start(settings: ServiceSettings, jobs: FakeJobs) -> Self {
+    /// Starts it, and waits until everything is read that is sent to it from now on.
+    pub(crate) fn start<J: Jobs>(
+        settings: ServiceSettings,
+        jobs: impl FnOnce(&mut dyn FnMut(&str)) -> J + Send + 'static,
+    ) -> Self {
         let (stop, lines) = (Arc::new(AtomicBool::new(false)), Arc::new(Mutex::new(Vec::new())));
-        let (its_stop, its_lines, mut its_jobs) = (Arc::clone(&stop), Arc::clone(&lines), jobs.clone());
+        let are_asked = Arc::new(AtomicBool::new(false));
+        let (its_stop, its_lines, its_asked) =
+            (Arc::clone(&stop), Arc::clone(&lines), Arc::clone(&are_asked));
         let thread = std::thread::spawn(move || {
             let mut say = |line: &str| {
                 println!("{}: {line}", settings.service_id);
                 its_lines.lock().expect("lines").push(line.to_owned());
             };
-            run(&settings, &mut its_jobs, &its_stop, &mut say).expect("a service");
+            let mut jobs = Asked { jobs: jobs(&mut say), are_asked: its_asked };
+            run(&settings, &mut jobs, &its_stop, &mut say).expect("a service");
         });
-        Self { stop, thread: Some(thread), lines, jobs }
+        wait_until("the service begins", || are_asked.load(Ordering::Relaxed) || thread.is_finished());
+        Self { stop, thread, lines }
     }
 
     pub(crate) fn lines(&self) -> Vec<String> {
         self.lines.lock().expect("lines").clone()
     }
 
-    /// Ends it, and waits for that.
-    pub(crate) fn end(mut self) {
-        self.stop.store(true, Ordering::Relaxed);
-        self.thread.take().expect("it runs").join().expect("no panic");
+    /// Waits until it says something.
+    pub(crate) fn await_said(&self, words: &str) {
+        wait_until(format_args!("it says {words}"), || self.lines().iter().any(|line| line.contains(words)));
     }
-}
 
-/// Waits until something is so.
-pub(crate) fn wait(what: &str, is_so: impl Fn() -> bool) {
-    let deadline = Instant::now() + WITHIN;
-    while !is_so() {
-        assert!(Instant::now() < deadline, "{what}: not within {WITHIN:?}");
-        std::thread::sleep(Duration::from_millis(20));
+    /// Ends it, and waits for that.
+    pub(crate) fn end(self) {
+        self.stop.store(true, Ordering::Relaxed);
+        self.thread.join().expect("no panic");
     }
 }
 
 pub(crate) fn send(client: &ClientSettings, topic: &str, payload: &[u8]) {
-    let mut sender = Sender::open(client, topic, &Deadline::of_opening()).expect("a topic");
+    let mut sender = Sender::open(client, topic, &Deadline::from(patience())).expect("a topic");
     assert!(sender.send(&Outgoing { payload, ..Outgoing::default() }, &RUN).expect("it is sent"));
-    assert!(sender.finish(WITHIN, &RUN).is_complete());
+    assert!(sender.finish(patience(), &RUN).is_complete());
 }
 
 /// Reads what is said on a topic.
@@ -74,8 +131,9 @@ pub(crate) struct Listener {
 
 impl Listener {
     pub(crate) fn open(client: &ClientSettings, topic: &str) -> Self {
-        let reader = TopicReader::open(client, topic, Begin::Oldest, Until::Forever, &Deadline::of_opening())
-            .expect("a topic");
+        let reader =
+            TopicReader::open(client, topic, Begin::Oldest, Until::Forever, &Deadline::from(patience()))
+                .expect("a topic");
         Self { reader, records: Vec::new() }
     }
 
@@ -97,16 +155,9 @@ impl Listener {
 
     /// The next one of which something holds.
     pub(crate) fn next_of(&mut self, schema: &str, holds: impl Fn(&Value) -> bool) -> Value {
-        let deadline = Instant::now() + WITHIN;
-        loop {
-            assert!(Instant::now() < deadline, "no {schema} within {WITHIN:?}");
-            if let Some(json) = self.read(Duration::from_millis(200))
-                && json["schema"] == schema
-                && holds(&json)
-            {
-                return json;
-            }
-        }
+        wait_for(format_args!("{schema}"), || {
+            self.read(Duration::from_millis(200)).filter(|json| json["schema"] == schema && holds(json))
+        })
     }
 
     /// The next state with this word in it.
@@ -117,8 +168,13 @@ impl Listener {
         serde_json::from_str(json["status_json"].as_str().unwrap_or_default()).expect("JSON")
     }
 
-    /// Everything that comes until nothing has come for this long.
-    pub(crate) fn rest(&mut self, quiet: Duration) -> Vec<Value> {
-        std::iter::from_fn(|| self.read(quiet)).collect()
+    /// Everything else that is there now.
+    pub(crate) fn rest(&mut self) -> Vec<Value> {
+        let mut rest = Vec::new();
+        wait_until("the end of the topic", || {
+            rest.extend(self.read(Duration::from_millis(100)));
+            self.reader.behind(Duration::from_secs(10)) == Some(0)
+        });
+        rest
     }
 }

@@ -8,8 +8,10 @@ use evforge_filewriter::control::{
     Origin, Sent,
 };
 use evforge_messages::{Encoder, Message, Pl72, S6s4t, decode};
+use evforge_testkit::patience::wait_until;
 use serde_json::Value;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -38,8 +40,8 @@ pub(crate) struct Inner {
     pub(crate) most: usize,
     /// Jobs end by themselves when their stop has passed.
     pub(crate) ends_by_itself: bool,
-    /// Each start takes this long, milliseconds.
-    pub(crate) start_takes_ms: u64,
+    /// A start takes as long as this is so.
+    pub(crate) is_start_held: bool,
 }
 
 /// Jobs that write nothing. Copies are the same.
@@ -82,7 +84,7 @@ impl FakeJobs {
 
 impl Jobs for FakeJobs {
     fn start(&mut self, request: JobRequest) -> Result<(), String> {
-        std::thread::sleep(std::time::Duration::from_millis(self.with(|inner| inner.start_takes_ms)));
+        wait_until("the start goes on", || !self.with(|inner| inner.is_start_held));
         self.with(|inner| {
             inner.calls.push(format!("start {} {}", request.id, request.file.display()));
             assert!(!inner.states.iter().any(|state| state.request.id == request.id), "two jobs with one id");
@@ -142,6 +144,39 @@ impl Jobs for FakeJobs {
             inner.calls.push(format!("forget {id}"));
             inner.states.retain(|state| state.request.id != id);
         });
+    }
+}
+
+/// Jobs that note when they are asked for the first time: whatever is sent to the service from then on is read by it.
+pub(crate) struct Asked<J> {
+    pub(crate) jobs: J,
+    pub(crate) are_asked: Arc<AtomicBool>,
+}
+
+impl<J: Jobs> Jobs for Asked<J> {
+    fn start(&mut self, request: JobRequest) -> Result<(), String> {
+        self.jobs.start(request)
+    }
+
+    fn set_stop(&mut self, id: &str, stop_ms: Option<u64>) -> Result<(), String> {
+        self.jobs.set_stop(id, stop_ms)
+    }
+
+    fn abort(&mut self, id: &str) -> Result<(), String> {
+        self.jobs.abort(id)
+    }
+
+    fn states(&self) -> Vec<JobState> {
+        self.are_asked.store(true, Ordering::Relaxed);
+        self.jobs.states()
+    }
+
+    fn news(&mut self) -> Vec<String> {
+        self.jobs.news()
+    }
+
+    fn forget(&mut self, id: &str) {
+        self.jobs.forget(id);
     }
 }
 

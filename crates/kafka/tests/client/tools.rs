@@ -7,38 +7,38 @@ use evforge_kafka::tools::survey::{Sample, survey};
 use evforge_kafka::tools::test_image::{TestImage, send_image};
 use evforge_kafka::tools::{Begin, Delivery, Next, Outgoing, Record, Sender, TopicReader, Until};
 use evforge_messages::{Encoder, Ev44, Message, RefusedReason, Schema};
-use evforge_testkit::kafka_broker::{Broker, BrokerOptions, Topic, is_possible};
+use evforge_testkit::kafka_broker::{Broker, Topic, is_possible, shared};
+use evforge_testkit::patience::patience;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-const WITHIN: Duration = Duration::from_secs(30);
 static RUN: AtomicBool = AtomicBool::new(false);
 /// 2020-01-31T08:44:33.162000001Z
 const T: i64 = 1_580_460_273_162_000_001;
 
-fn settings(broker: &Broker) -> ClientSettings {
-    ClientSettings::new(broker.address().parse::<Brokers>().expect("an address"))
+fn settings(broker: &str) -> ClientSettings {
+    ClientSettings::new(broker.parse::<Brokers>().expect("an address"))
 }
 
-fn read_all(broker: &Broker, topic: &str, begin: Begin) -> Vec<Record> {
-    let mut reader =
-        TopicReader::open(&settings(broker), topic, begin, Until::Present, &Deadline::of_opening())
-            .expect("a topic");
+fn opening() -> Deadline {
+    Deadline::from(patience())
+}
+
+fn read_all(here: &ClientSettings, topic: &str, begin: Begin) -> Vec<Record> {
+    let mut reader = TopicReader::open(here, topic, begin, Until::Present, &opening()).expect("a topic");
     let mut records = Vec::new();
-    let deadline = Instant::now() + WITHIN;
     loop {
-        assert!(Instant::now() < deadline, "{topic} does not end");
-        match reader.next(Duration::from_millis(100)).expect("messages") {
+        match reader.next(patience()).expect("messages") {
             Next::Message(record) => records.push(record),
-            Next::Idle => {}
+            Next::Idle => panic!("{topic} does not end"),
             Next::End => return records,
         }
     }
 }
 
 fn finish(sender: Sender) -> Delivery {
-    let delivery = sender.finish(WITHIN, &RUN);
+    let delivery = sender.finish(patience(), &RUN);
     assert!(delivery.is_complete() && delivery.failed.is_empty() && delivery.pending == 0, "{delivery:?}");
     delivery
 }
@@ -60,15 +60,13 @@ fn pulse(number: i64, events: i32, encoder: &mut Encoder) -> Vec<u8> {
 
 #[test]
 fn a_topic_with_garbage_in_it_is_surveyed_read_and_replayed() {
-    const NAME: &str = "a_topic_with_garbage_in_it_is_surveyed_read_and_replayed";
-    if !is_possible(NAME) {
-        return;
-    }
-    let broker = Broker::with(BrokerOptions { message_max_bytes: Some(20_000_000), ..Default::default() });
-    broker.create_topic("mixed", 3);
-    broker.create_topic("again", 2);
-    let (here, mut encoder) = (settings(&broker), Encoder::new());
-    let mut sender = Sender::open(&here, "mixed", &Deadline::of_opening()).unwrap();
+    let Some(broker) = shared("a_topic_with_garbage_in_it_is_surveyed_read_and_replayed") else { return };
+    let [mixed, again] = [("mixed", 3), ("again", 2)].map(|(name, partitions)| {
+        let large = ("max.message.bytes".to_owned(), "20000000".to_owned());
+        broker.create(&Topic { partitions, settings: vec![large], ..Topic::new(name) })
+    });
+    let (here, mut encoder) = (settings(broker.address()), Encoder::new());
+    let mut sender = Sender::open(&here, &mixed, &opening()).unwrap();
     assert!(sender.largest() > 19_000_000);
     let send = |sender: &mut Sender, payload: &[u8], partition| {
         let headers = [("from".to_owned(), Some(b"here".to_vec())), ("none".to_owned(), None)];
@@ -89,8 +87,8 @@ fn a_topic_with_garbage_in_it_is_surveyed_read_and_replayed() {
     let sent = finish(sender).sent;
     assert_eq!(sent, 37);
 
-    let sample = Sample { messages: 100, within: WITHIN };
-    let findings = survey(&here, "mixed", sample, &Arc::default()).unwrap();
+    let sample = Sample { messages: 100, within: patience() };
+    let findings = survey(&here, &mixed, sample, &Arc::default()).unwrap();
     assert_eq!((findings.kept(), findings.messages, findings.is_cut), (37, 37, false));
     assert_eq!(findings.refused.total(), 6, "{findings:?}");
     assert_eq!(findings.refused.of(RefusedReason::TooShort), 2);
@@ -99,35 +97,32 @@ fn a_topic_with_garbage_in_it_is_surveyed_read_and_replayed() {
     assert_eq!(source.messages, 31);
     assert!(source.last_time_ns.is_some_and(|time| time > T));
     // A smaller sample has the newest of each partition.
-    let few = survey(&here, "mixed", Sample { messages: 2, within: WITHIN }, &Arc::default()).unwrap();
+    let few = survey(&here, &mixed, Sample { messages: 2, within: patience() }, &Arc::default()).unwrap();
     assert_eq!((few.messages, few.kept()), (6, 37));
-    assert!(survey(&here, "mixed", sample, &Arc::new(AtomicBool::new(true))).unwrap().is_cut);
+    assert!(survey(&here, &mixed, sample, &Arc::new(AtomicBool::new(true))).unwrap().is_cut);
 
-    let all = read_all(&broker, "mixed", Begin::Oldest);
+    let all = read_all(&here, &mixed, Begin::Oldest);
     assert_eq!(all.len(), 37);
     assert!(all.is_sorted_by_key(|record| record.time_ms), "not in the order of time");
-    assert_eq!(read_all(&broker, "mixed", Begin::Last(1)).len(), 3);
-    assert_eq!(read_all(&broker, "mixed", Begin::Newest).len(), 0);
-    assert_eq!(read_all(&broker, "mixed", Begin::Since(all[0].time_ms.unwrap())).len(), 37);
-    assert_eq!(read_all(&broker, "mixed", Begin::Since(4_000_000_000_000)).len(), 0);
+    assert_eq!(read_all(&here, &mixed, Begin::Last(1)).len(), 3);
+    assert_eq!(read_all(&here, &mixed, Begin::Newest).len(), 0);
+    assert_eq!(read_all(&here, &mixed, Begin::Since(all[0].time_ms.unwrap())).len(), 37);
+    assert_eq!(read_all(&here, &mixed, Begin::Since(4_000_000_000_000)).len(), 0);
     let beyond =
-        TopicReader::open(&here, "mixed", Begin::Offset(5000), Until::Present, &Deadline::of_opening())
-            .err()
-            .unwrap();
+        TopicReader::open(&here, &mixed, Begin::Offset(5000), Until::Present, &opening()).err().unwrap();
     assert!(beyond.message.contains("has no message 5000"), "{beyond}");
-    let absent = TopicReader::open(&here, "mixd", Begin::Oldest, Until::Present, &Deadline::of_opening())
+    let absent = TopicReader::open(&here, &broker.name("mixd"), Begin::Oldest, Until::Present, &opening())
         .err()
         .unwrap();
     assert_eq!(absent.cause, Cause::UnknownTopic);
 
-    let mut reader =
-        TopicReader::open(&here, "mixed", Begin::Oldest, Until::Present, &Deadline::of_opening()).unwrap();
-    let mut sender = Sender::open(&here, "again", &Deadline::of_opening()).unwrap();
+    let mut reader = TopicReader::open(&here, &mixed, Begin::Oldest, Until::Present, &opening()).unwrap();
+    let mut sender = Sender::open(&here, &again, &opening()).unwrap();
     let replay = ReplaySettings { speed: None, new_times: Some(T + 1_000_000_000_000) };
     let report = replay_topic(&mut reader, &mut sender, &replay, &RUN).unwrap();
     assert_eq!((report.read, report.renewed, report.unchanged, report.refused.total()), (37, 31, 0, 6));
     finish(sender);
-    let again = read_all(&broker, "again", Begin::Oldest);
+    let again = read_all(&here, &again, Begin::Oldest);
     let mut numbers = Vec::new();
     for record in &again {
         let Ok(Message::Ev44(message)) = record.decode() else { panic!("no ev44") };
@@ -154,17 +149,11 @@ impl Time for Ev44<'_> {
 
 #[test]
 fn pulses_keep_their_distances_and_fit_the_topic() {
-    const NAME: &str = "pulses_keep_their_distances_and_fit_the_topic";
-    if !is_possible(NAME) {
-        return;
-    }
-    let broker = Broker::start();
-    broker.create(&Topic {
-        settings: vec![("max.message.bytes".to_owned(), "20000".to_owned())],
-        ..Topic::new("events")
-    });
-    let here = settings(&broker);
-    let mut sender = Sender::open(&here, "events", &Deadline::of_opening()).unwrap();
+    let Some(broker) = shared("pulses_keep_their_distances_and_fit_the_topic") else { return };
+    let small = vec![("max.message.bytes".to_owned(), "20000".to_owned())];
+    let topic = broker.create(&Topic { settings: small, ..Topic::new("events") });
+    let here = settings(broker.address());
+    let mut sender = Sender::open(&here, &topic, &opening()).unwrap();
     let settings = ReplaySettings { speed: Some(2.0), new_times: None };
     let mut replay = PulseReplay::new(&mut sender, settings);
     let (times, pixels): (Vec<i32>, Vec<i32>) = (0..6000).map(|event| (event, event % 100 + 1)).unzip();
@@ -176,11 +165,11 @@ fn pulses_keep_their_distances_and_fit_the_topic() {
     }
     let took = begin.elapsed();
     let report = replay.finish();
-    // A second of pulses in half of one.
-    assert!(took >= Duration::from_millis(500) && took < Duration::from_secs(5), "{took:?}");
+    // A second of pulses in half of one, in real time.
+    assert!(took >= Duration::from_millis(500), "{took:?}");
     assert_eq!((report.read, report.events), (11, 66_000));
     finish(sender);
-    let records = read_all(&broker, "events", Begin::Oldest);
+    let records = read_all(&here, &topic, Begin::Oldest);
     assert_eq!(records.len() as u64, report.renewed);
     let (mut found, mut pulses) = (Vec::new(), Vec::new());
     for (number, record) in (1..).zip(&records) {
@@ -204,15 +193,14 @@ fn values_and_test_images_arrive_and_a_dead_broker_is_no_success() {
     let mut broker = Broker::start();
     broker.create_topic("logs", 1);
     broker.create_topic("image", 1);
-    let here = settings(&broker);
-    let (mut sender, mut encoder) =
-        (Sender::open(&here, "logs", &Deadline::of_opening()).unwrap(), Encoder::new());
+    let here = settings(&broker.address());
+    let (mut sender, mut encoder) = (Sender::open(&here, "logs", &opening()).unwrap(), Encoder::new());
     for line in ["T 4.2", "p 1,2,3 2026-11-23T00:00:00Z"] {
         let line = LogLine::parse(line, ValueType::Double).unwrap().unwrap();
         assert!(forward(&line, T, &mut sender, &mut encoder, &RUN).unwrap());
     }
     finish(sender);
-    let lines: Vec<String> = read_all(&broker, "logs", Begin::Oldest)
+    let lines: Vec<String> = read_all(&here, "logs", Begin::Oldest)
         .iter()
         .map(|record| record.decode().expect("f144").to_string())
         .collect();
@@ -229,11 +217,11 @@ fn values_and_test_images_arrive_and_a_dead_broker_is_no_success() {
         pulses: Some(20),
     };
     let lit = image.pixels().unwrap();
-    let mut sender = Sender::open(&here, "image", &Deadline::of_opening()).unwrap();
+    let mut sender = Sender::open(&here, "image", &opening()).unwrap();
     assert_eq!(send_image(&image, &lit, T, &mut sender, &RUN).unwrap(), 20);
     finish(sender);
     let mut pixels: Vec<i32> = Vec::new();
-    for record in read_all(&broker, "image", Begin::Oldest) {
+    for record in read_all(&here, "image", Begin::Oldest) {
         let Ok(Message::Ev44(message)) = record.decode() else { panic!("no ev44") };
         pixels.extend(message.pixel_id.iter());
     }
@@ -241,7 +229,7 @@ fn values_and_test_images_arrive_and_a_dead_broker_is_no_success() {
     pixels.dedup();
     assert_eq!(pixels, lit);
 
-    let mut sender = Sender::open(&here, "logs", &Deadline::of_opening()).unwrap();
+    let mut sender = Sender::open(&here, "logs", &opening()).unwrap();
     broker.kill();
     let line = LogLine::parse("T 4.2", ValueType::Double).unwrap().unwrap();
     assert!(forward(&line, T, &mut sender, &mut encoder, &RUN).unwrap());

@@ -1,27 +1,31 @@
 //! A full disk: nothing is written, nothing is read, nothing is lost.
 
 use super::support::*;
+use crate::control_common::kafka::Site;
 use crate::control_common::*;
 use evforge_filewriter::file::Storage;
 use evforge_filewriter::job::{Begin, Job, JobPlan, JobSettings, Phase, PlainBases, Until, Window};
-use evforge_kafka::client::ClientSettings;
 use evforge_stream::nexus::{DiskSpace, FileSystemSpace, Shortage};
-use evforge_testkit::kafka_broker::{self, Broker};
+use evforge_testkit::kafka_broker::shared;
+use evforge_testkit::patience::wait_until;
 use hdf5_metno::File;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
 
 /// A disk that is full when it is told to be.
 #[derive(Debug, Default)]
 struct Disk {
     is_full: AtomicBool,
+    /// How often it has said so.
+    said: AtomicUsize,
 }
 
 impl DiskSpace for Disk {
     fn reserve(&self, file: &std::fs::File, range: std::ops::Range<u64>) -> Result<(), Shortage> {
         if self.is_full.load(Ordering::Relaxed) {
+            self.said.fetch_add(1, Ordering::Relaxed);
             return Err(Shortage { missing: 1000, free: 0 });
         }
         FileSystemSpace.reserve(file, range)
@@ -34,13 +38,9 @@ impl DiskSpace for Disk {
 
 #[test]
 fn a_full_disk_is_waited_for_and_nothing_is_lost() {
-    if !kafka_broker::is_possible("a_full_disk_is_waited_for_and_nothing_is_lost") {
-        return;
-    }
-    let broker = Broker::start();
-    let folder = folder();
-    topics(&broker, &[DATA, LOGS]);
-    let client = ClientSettings::new(broker.address().parse().unwrap());
+    let Some(broker) = shared("a_full_disk_is_waited_for_and_nothing_is_lost") else { return };
+    let (site, folder) = (Site::Shared(broker), folder());
+    let (client, [data, logs]) = (site.client(), site.topics([DATA, LOGS]));
     let disk = Arc::new(Disk::default());
     let settings = JobSettings {
         client: client.clone(),
@@ -55,7 +55,7 @@ fn a_full_disk_is_waited_for_and_nothing_is_lost() {
     let plan = JobPlan {
         id: "full".to_owned(),
         file: path.clone(),
-        structure: structure().to_string(),
+        structure: structure_of(data, logs).to_string(),
         base: serde_json::Value::Null,
         window: Window { start_ns: 1, stop_ns: None },
         begin: Begin::Oldest,
@@ -69,23 +69,24 @@ fn a_full_disk_is_waited_for_and_nothing_is_lost() {
     let times: Vec<i64> = (0..60).map(|number| now + number * MS).collect();
     let send = |from: usize, to: usize| {
         let message = |number: usize| ev44(BANK, number as i64 + 1, times[number], &[1, 2, 3]);
-        send_all(&client, DATA, (from..to).map(message));
+        send_all(&client, data, (from..to).map(message));
     };
     send(0, 20);
-    wait(&job, "the first rows are committed", |job| job.progress().counters.commits > 0);
+    wait_until("the first rows are committed", || job.progress().counters.commits > 0);
 
     disk.is_full.store(true, Ordering::Relaxed);
     send(20, 40);
-    wait(&job, "it waits for the disk", |job| matches!(job.progress().phase, Phase::WaitsForDisk(_)));
+    wait_until("it waits for the disk", || matches!(job.progress().phase, Phase::WaitsForDisk(_)));
     let read = job.progress().counters.messages_read;
     send(40, 60);
-    std::thread::sleep(Duration::from_secs(2));
+    let said = disk.said.load(Ordering::Relaxed);
+    wait_until("the disk is asked again, twice", || disk.said.load(Ordering::Relaxed) >= said + 2);
     let progress = job.progress();
     assert!(matches!(progress.phase, Phase::WaitsForDisk(_)));
     assert_eq!(progress.counters.messages_read, read, "nothing more is read meanwhile");
 
     disk.is_full.store(false, Ordering::Relaxed);
-    wait(&job, "all is read", |job| job.progress().counters.messages_read == 60);
+    wait_until("all is read", || job.progress().counters.messages_read == 60);
     job.set_stop(None);
     let end = job.wait();
     assert_eq!(end.progress.phase, Phase::Complete);
@@ -94,12 +95,4 @@ fn a_full_disk_is_waited_for_and_nothing_is_lost() {
     let messages: Vec<(i64, &[i32])> = times.iter().map(|time| (*time, pixels)).collect();
     assert_eq!(events(&File::open(&path).unwrap(), "entry/events"), expected(&messages));
     check_complete(&path);
-}
-
-fn wait(job: &Job, what: &str, is_so: impl Fn(&Job) -> bool) {
-    let begun = Instant::now();
-    while !is_so(job) {
-        assert!(begun.elapsed() < Duration::from_secs(60), "{what}: {:?}", job.progress());
-        std::thread::sleep(Duration::from_millis(20));
-    }
 }

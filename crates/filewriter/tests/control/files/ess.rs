@@ -3,13 +3,18 @@
 use crate::control_common::kafka::*;
 use crate::control_common::*;
 use crate::files::support::*;
+use evforge_filewriter::control::JobRunnerSettings;
 use evforge_messages::al00::Severity;
 use evforge_messages::ep01::Connection;
 use evforge_messages::{Al00, Encoder, Ep01};
 use evforge_stream::storage::text::read_text;
-use evforge_testkit::kafka_broker::{Broker, is_possible};
+use evforge_testkit::kafka_broker::shared;
 use hdf5_metno::File;
 use serde_json::Value;
+use std::time::Duration;
+
+/// How long late messages are waited for: real time, in which they and a command must be sent.
+const LEEWAY: Duration = Duration::from_secs(5);
 
 fn alarm(time: i64, severity: Severity, text: &str) -> Vec<u8> {
     Al00 { source_name: Some(MOTOR), timestamp: time, severity, message: Some(text) }
@@ -25,27 +30,28 @@ fn connection(time: i64, status: Connection) -> Vec<u8> {
 
 #[test]
 fn a_conversation_leaves_a_file_with_every_row_of_its_run() {
-    if !is_possible("a_conversation_leaves_a_file_with_every_row_of_its_run") {
-        return;
-    }
-    let (broker, folder) = (Broker::start(), folder());
-    topics(&broker, &[POOL, OWN, CONTROL, DATA, LOGS]);
-    let here = client(&broker);
-    let data = |number: i64, time: i64, pixels: &[i32]| send(&here, DATA, &ev44(BANK, number, time, pixels));
-    let log = |time: i64, value: f64| send(&here, LOGS, &f144(MOTOR, time, value));
-    let settings = service(&broker);
-    let writer = Writer::start(settings.clone(), runner(&settings, folder.path()));
+    let Some(broker) = shared("a_conversation_leaves_a_file_with_every_row_of_its_run") else { return };
+    let (site, folder) = (Site::Shared(broker), folder());
+    let [pool, own_topic, control_topic, of_events, of_logs] = site.topics([POOL, OWN, CONTROL, DATA, LOGS]);
+    let here = site.client();
+    let data = |number: i64, time: i64, pixels: &[i32]| {
+        send(&here, of_events, &ev44(BANK, number, time, pixels));
+    };
+    let log = |time: i64, value: f64| send(&here, of_logs, &f144(MOTOR, time, value));
+    let settings = site.service(SERVICE);
+    let files = JobRunnerSettings { leeway_after: LEEWAY, ..runner(&settings, folder.path()) };
+    let writer = writer(&settings, files);
     let begin_ms = now_ms();
     let begin = ns(begin_ms);
     // Before the start is known, some of it from after the start.
     log(begin - 2000 * MS, 1.0);
     log(begin - 1000 * MS, 2.0);
-    send(&here, LOGS, &alarm(begin - 1000 * MS, Severity::Ok, "all well"));
+    send(&here, of_logs, &alarm(begin - 1000 * MS, Severity::Ok, "all well"));
     data(0, begin - 1, &[100]);
     data(1, begin, &[1, 2]);
     log(begin + 50 * MS, 3.0);
-    send(&here, POOL, &start(JOB, "run_1.nxs", &structure(), begin_ms));
-    let mut control = Listener::open(&here, CONTROL);
+    send(&here, pool, &start(JOB, "run_1.nxs", &structure_of(of_events, of_logs), control_topic, begin_ms));
+    let mut control = Listener::open(&here, control_topic);
     let answer = control.next("answ");
     assert_eq!((&answer["status_code"], &answer["command_id"]), (&201.into(), &JOB.into()), "{answer}");
     let path = in_files(folder.path(), "run_1.nxs");
@@ -54,33 +60,33 @@ fn a_conversation_leaves_a_file_with_every_row_of_its_run() {
     assert_eq!(left(&path), ["run_1.nxs.job", "run_1.nxs.lock", "run_1.nxs.writing"]);
 
     let second = ev44(BANK, 2, begin + 100 * MS, &[3]);
-    send(&here, DATA, &second);
-    send(&here, DATA, &second);
-    send(&here, DATA, &ev44("another", 1, begin + 100 * MS, &[99]));
+    send(&here, of_events, &second);
+    send(&here, of_events, &second);
+    send(&here, of_events, &ev44("another", 1, begin + 100 * MS, &[99]));
     data(3, begin + 300 * MS, &[4]);
     data(4, begin + 200 * MS, &[5]);
     log(begin + 50 * MS, 3.5);
     log(begin + 40 * MS, 4.0);
     log(begin - 500 * MS, 5.0);
-    send(&here, LOGS, &connection(begin + 5 * MS, Connection::Connected));
-    send(&here, LOGS, &alarm(begin + 60 * MS, Severity::Major, "limit"));
-    let stop_ms = now_ms() + 1000;
-    send(&here, CONTROL, &stop(JOB, stop_ms));
+    send(&here, of_logs, &connection(begin + 5 * MS, Connection::Connected));
+    send(&here, of_logs, &alarm(begin + 60 * MS, Severity::Major, "limit"));
+    let stop_ms = now_ms() + 300;
+    send(&here, control_topic, &stop(JOB, stop_ms));
     let answer = control.next("answ");
     assert_eq!((&answer["status_code"], &answer["stop_time"]), (&201.into(), &stop_ms.into()), "{answer}");
-    sleep_until(stop_ms + 300);
+    sleep_until(stop_ms + 1);
     // It comes late, and the one behind it is too late.
     data(5, ns(stop_ms), &[6]);
     data(6, ns(stop_ms) + 1, &[101]);
     log(ns(stop_ms) + 1, 9.0);
     // The end has passed.
-    send(&here, CONTROL, &stop(JOB, stop_ms + 60_000));
+    send(&here, control_topic, &stop(JOB, stop_ms + 60_000));
     let answer = control.next("answ");
     assert_eq!(answer["status_code"], 500, "{answer}");
     assert!(answer["message"].as_str().unwrap().contains("has ended at"), "{answer}");
 
     let end = control.next("wrdn");
-    assert!(now_ms() >= stop_ms + 3000, "late messages are waited for");
+    assert!(u128::from(now_ms()) >= u128::from(stop_ms) + LEEWAY.as_millis(), "late messages are waited for");
     assert_eq!((&end["job_id"], &end["error_encountered"]), (&JOB.into(), &false.into()), "{end}");
     assert_eq!(end["file_name"], path.to_str().unwrap());
     let metadata: Value = serde_json::from_str(end["metadata"].as_str().unwrap()).unwrap();
@@ -89,7 +95,7 @@ fn a_conversation_leaves_a_file_with_every_row_of_its_run() {
     assert_eq!((&metadata["messages"], &metadata["is_whole"]), (&11.into(), &true.into()), "{metadata}");
     let report = &metadata["evforge_report"];
     assert_eq!((&report["unaccounted"], &report["counters"]["messages_duplicated"]), (&0.into(), &1.into()));
-    let mut own = Listener::open(&here, OWN);
+    let mut own = Listener::open(&here, own_topic);
     assert_eq!(own.next_state("idle")["file_being_written"], "");
 
     check_complete(&path);

@@ -6,20 +6,20 @@ use crate::files::support::*;
 use evforge_filewriter::control::service::ServiceSettings;
 use evforge_messages::{Encoder, Ev42, Pl72, S6s4t};
 use evforge_stream::storage::text::read_text;
-use evforge_testkit::kafka_broker::{Broker, is_possible};
+use evforge_testkit::kafka_broker::shared;
+use evforge_testkit::patience::wait_until;
 use hdf5_metno::File;
 use serde_json::json;
-use std::time::Duration;
 
 const RUN_INFO: &str = "HRPD_runInfo";
 const EVENTS: &str = "HRPD_events";
 
-fn start(id: &str, file: &str, start_ms: u64) -> Vec<u8> {
+fn start(id: &str, file: &str, [run_info, events]: [&str; 2], start_ms: u64) -> Vec<u8> {
     let structure = json!({"children": [
         {"type": "group", "name": "raw_data_1", "attributes": [{"name": "NX_class", "values": "NXentry"}], "children": [
             {"type": "dataset", "name": "beamline", "values": "HRPD", "dataset": {"type": "string"}},
             {"type": "group", "name": "events", "attributes": [{"name": "NX_class", "values": "NXevent_data"}], "children": [
-                {"type": "stream", "stream": {"topic": EVENTS, "source": "ISISICP", "writer_module": "ev42"}}]}]}]});
+                {"type": "stream", "stream": {"topic": events, "source": "ISISICP", "writer_module": "ev42"}}]}]}]});
     let structure = structure.to_string();
     pl72(&Pl72 {
         start_time: start_ms,
@@ -30,7 +30,7 @@ fn start(id: &str, file: &str, start_ms: u64) -> Vec<u8> {
         broker: Some(""),
         service_id: Some(""),
         filename: Some(file),
-        control_topic: Some(RUN_INFO),
+        control_topic: Some(run_info),
         ..Pl72::default()
     })
 }
@@ -54,56 +54,52 @@ fn pulse(number: u64, time_ns: i64, pixel: u32) -> Vec<u8> {
 
 #[test]
 fn runs_follow_one_another_and_one_is_aborted() {
-    if !is_possible("runs_follow_one_another_and_one_is_aborted") {
-        return;
-    }
-    let (broker, folder) = (Broker::start(), folder());
-    topics(&broker, &[RUN_INFO, EVENTS]);
-    let here = client(&broker);
+    let Some(broker) = shared("runs_follow_one_another_and_one_is_aborted") else { return };
+    let (site, folder) = (Site::Shared(broker), folder());
+    let topics @ [run_info, of_events] = site.topics([RUN_INFO, EVENTS]);
+    let here = site.client();
     let settings = ServiceSettings {
         pool_topic: None,
-        command_topic: RUN_INFO.to_owned(),
+        command_topic: run_info.to_owned(),
         is_command_topic_quiet: true,
-        ..service(&broker)
+        ..site.service(SERVICE)
     };
     // Without templates the name of an instrument means nothing.
     let files = runner(&settings, folder.path());
     let files = evforge_filewriter::control::JobRunnerSettings { templates: None, ..files };
-    let writer = Writer::start(settings, files);
-    // From now on, not from the beginning: it must read before something is sent.
-    std::thread::sleep(Duration::from_secs(2));
+    let writer = writer(&settings, files);
     let mut number = 0;
     let mut pulses = |begin_ms: u64, pixels: &[u32]| {
         let payloads = (0..).zip(pixels).map(|(place, pixel)| {
             number += 1;
             pulse(number, ns(begin_ms) + place * 20 * MS, *pixel)
         });
-        send_all(&here, EVENTS, payloads);
+        send_all(&here, of_events, payloads);
     };
     let path = |name: &str| in_files(folder.path(), name);
     let begin_1 = now_ms();
-    send(&here, RUN_INFO, &start(JOB, "HRPD1.nxs", begin_1));
+    send(&here, run_info, &start(JOB, "HRPD1.nxs", topics, begin_1));
     pulses(begin_1, &[1, 2, 3, 4, 5]);
     let stop_1 = begin_1 + 60;
-    wait("a run", || path("HRPD1.nxs.writing").is_file());
+    wait_until("a run", || path("HRPD1.nxs.writing").is_file());
     sleep_until(stop_1);
-    send(&here, RUN_INFO, &stop(JOB, stop_1, false));
+    send(&here, run_info, &stop(JOB, stop_1, false));
     // The next one begins while late messages of the first are waited for.
     let begin_2 = now_ms();
-    send(&here, RUN_INFO, &start(JOB_2, "HRPD2.nxs", begin_2));
+    send(&here, run_info, &start(JOB_2, "HRPD2.nxs", topics, begin_2));
     pulses(begin_2, &[11, 12, 13]);
-    wait("the first file", || path("HRPD1.nxs.sha256").is_file() && path("HRPD1.nxs").is_file());
-    wait("the second run", || path("HRPD2.nxs.writing").is_file());
-    send(&here, RUN_INFO, &stop(JOB_2, begin_2 + 1000, false));
-    wait("the second file", || path("HRPD2.nxs").is_file());
+    wait_until("the first file", || path("HRPD1.nxs.sha256").is_file() && path("HRPD1.nxs").is_file());
+    wait_until("the second run", || path("HRPD2.nxs.writing").is_file());
+    send(&here, run_info, &stop(JOB_2, begin_2 + 1000, false));
+    wait_until("the second file", || path("HRPD2.nxs").is_file());
     let begin_3 = now_ms();
-    send(&here, RUN_INFO, &start(JOB_3, "HRPD3.nxs", begin_3));
+    send(&here, run_info, &start(JOB_3, "HRPD3.nxs", topics, begin_3));
     pulses(begin_3, &[21, 22]);
-    wait("the third run", || path("HRPD3.nxs.writing").is_file());
-    std::thread::sleep(Duration::from_secs(1));
-    send(&here, RUN_INFO, &stop(JOB_3, 0, true));
-    wait("what is left of it", || path("HRPD3.nxs.aborted-1").is_file());
-    wait("its end", || writer.lines().iter().any(|line| line.contains("the run was aborted")));
+    wait_until("the third run", || path("HRPD3.nxs.writing").is_file());
+    await_events(&path("HRPD3.nxs.writing"), "raw_data_1/events", 2);
+    send(&here, run_info, &stop(JOB_3, 0, true));
+    wait_until("what is left of it", || path("HRPD3.nxs.aborted-1").is_file());
+    writer.await_said("the run was aborted");
     writer.end();
 
     let of = |name: &str| events(&File::open(path(name)).unwrap(), "raw_data_1/events");
@@ -123,7 +119,7 @@ fn runs_follow_one_another_and_one_is_aborted() {
     check_complete(&path("HRPD1.nxs"));
     check_complete(&path("HRPD2.nxs"));
     assert_eq!(left(&path("HRPD3.nxs")), ["HRPD3.nxs.aborted-1"]);
-    let said = Listener::open(&here, RUN_INFO).rest(Duration::from_secs(2));
+    let said = Listener::open(&here, run_info).rest();
     let schemas: Vec<&str> = said.iter().filter_map(|message| message["schema"].as_str()).collect();
     assert_eq!(schemas, ["pl72", "6s4t", "pl72", "6s4t", "pl72", "6s4t"]);
 }

@@ -1,10 +1,10 @@
 //! Jobs that were left and cannot be taken up, or not yet.
 
-use crate::control_common::kafka::wait;
 use crate::control_common::*;
 use crate::files::support::*;
 use evforge_filewriter::control::{JobPhase, JobRunner, Jobs};
 use evforge_filewriter::job::{Rehearsal, Rehearsed};
+use evforge_testkit::patience::wait_until;
 use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::Arc;
@@ -35,14 +35,14 @@ fn one_job_that_cannot_be_taken_up_does_not_stop_the_others() {
     leave(folder.path(), JOB_2, "waits.nxs", &structure().to_string());
     leave(folder.path(), JOB_2, "waits_too.nxs", &structure().to_string());
     // Nothing listens there.
-    let settings = service_at("127.0.0.1:1".parse().unwrap());
+    let settings = service_at("127.0.0.1:1");
     let mut lines = Vec::new();
     let mut say = |line: &str| lines.push(line.to_owned());
     let mut jobs = JobRunner::open(runner(&settings, folder.path()), &mut say).unwrap();
     assert!(lines.len() == 1 && lines[0].contains("waits_too.nxs"), "{lines:?}");
     let of =
         |jobs: &JobRunner, id: &str| jobs.states().into_iter().find(|state| state.request.id == id).unwrap();
-    wait("an end", || of(&jobs, JOB).phase != JobPhase::Writing);
+    wait_until("an end", || of(&jobs, JOB).phase != JobPhase::Writing);
     let broken = of(&jobs, JOB);
     let JobPhase::Ended { error: Some(error), metadata } = &broken.phase else { panic!("{broken:?}") };
     assert!(error.starts_with("it cannot be taken up again: ") && error.contains("ev99"), "{error}");
@@ -75,7 +75,7 @@ fn one_job_that_cannot_be_taken_up_does_not_stop_the_others() {
 #[test]
 fn a_folder_that_is_not_there_is_said() {
     let folder = folder();
-    let settings = service_at("127.0.0.1:1".parse().unwrap());
+    let settings = service_at("127.0.0.1:1");
     let files = runner(&settings, &folder.path().join("none"));
     let error = JobRunner::open(files, &mut |_| {}).err().unwrap();
     assert!(error.contains("none/files, is not there"), "{error}");
@@ -102,27 +102,27 @@ fn a_file_that_could_not_be_tried_is_tried_again_and_one_that_crashes_is_set_asi
     leave(folder.path(), JOB, "run.nxs", &structure().to_string());
     std::fs::write(in_files(folder.path(), "run.nxs.writing"), "what crashes it").unwrap();
     // Nothing listens there: the job waits, also when it is to begin again.
-    let settings = service_at("127.0.0.1:1".parse().unwrap());
+    let settings = service_at("127.0.0.1:1");
     let mut files = runner(&settings, folder.path());
     let rehearsal = Arc::new(CrashesTheSecondTime::default());
     files.job.rehearsal = Some(rehearsal.clone());
     let mut jobs = JobRunner::open(files, &mut |line| panic!("{line}")).unwrap();
     let mut news = Vec::new();
-    wait("a second time", || rehearsal.0.load(Ordering::Relaxed) > 0);
-    while rehearsal.0.load(Ordering::Relaxed) < 2 {
+    wait_until("a second time", || {
         news.extend(jobs.news());
-    }
+        rehearsal.0.load(Ordering::Relaxed) == 2
+    });
     assert_eq!(news.len(), 1, "{news:?}");
     for word in [JOB, "not taken up again yet", "run.nxs.writing", "no process"] {
         assert!(news[0].contains(word), "{word}: {news:?}");
     }
     let aside = in_files(folder.path(), "run.nxs.damaged-1");
-    wait("a file that is set aside", || aside.exists());
+    wait_until("a file that is set aside", || aside.exists());
     assert_eq!(std::fs::read(&aside).unwrap(), b"what crashes it");
     // Whoever takes the job up later knows of it.
     let kept = || -> Value {
         serde_json::from_slice(&std::fs::read(in_files(folder.path(), "run.nxs.job")).unwrap()).unwrap()
     };
-    wait("what is kept", || kept()["plan"]["set_aside"] == json!([[aside, "it crashed"]]));
+    wait_until("what is kept", || kept()["plan"]["set_aside"] == json!([[aside, "it crashed"]]));
     assert_eq!(jobs.states()[0].phase, JobPhase::Writing);
 }

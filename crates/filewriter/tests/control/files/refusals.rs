@@ -4,7 +4,7 @@ use crate::control_common::kafka::*;
 use crate::control_common::*;
 use crate::files::support::*;
 use evforge_messages::Pl72;
-use evforge_testkit::kafka_broker::{Broker, is_possible};
+use evforge_testkit::kafka_broker::shared;
 use serde_json::{Value, json};
 
 /// File, instrument, structure; code of the answer, and what it says.
@@ -12,12 +12,10 @@ type Case<'a> = (&'a str, Option<&'a str>, Value, u64, &'a [&'a str]);
 
 #[test]
 fn a_start_that_cannot_be_followed_says_why_and_leaves_nothing() {
-    if !is_possible("a_start_that_cannot_be_followed_says_why_and_leaves_nothing") {
-        return;
-    }
-    let (broker, folder) = (Broker::start(), folder());
-    topics(&broker, &[POOL, OWN, CONTROL, DATA, LOGS]);
-    let here = client(&broker);
+    let Some(broker) = shared("a_start_that_cannot_be_followed_says_why_and_leaves_nothing") else { return };
+    let (site, folder) = (Site::Shared(broker), folder());
+    let [pool, _, control_topic, of_events, of_logs] = site.topics([POOL, OWN, CONTROL, DATA, LOGS]);
+    let (here, good) = (site.client(), structure_of(of_events, of_logs));
     let files = folder.path().join("files");
     let write = |name: &str| std::fs::write(files.join(name), "x").unwrap();
     write("there.nxs");
@@ -29,17 +27,16 @@ fn a_start_that_cannot_be_followed_says_why_and_leaves_nothing() {
     std::fs::create_dir_all(folder.path().join("templates/torn")).unwrap();
     std::fs::write(folder.path().join("templates/torn/torn.hdf"), "no HDF5").unwrap();
     let before = names(&files);
-    let settings = service(&broker);
-    let writer = Writer::start(settings.clone(), runner(&settings, folder.path()));
-    let mut control = Listener::open(&here, CONTROL);
+    let settings = site.service(SERVICE);
+    let writer = writer(&settings, runner(&settings, folder.path()));
+    let mut control = Listener::open(&here, control_topic);
 
     let with = |pointer: &str, value: Value| {
-        let mut structure = structure();
+        let mut structure = good.clone();
         *structure.pointer_mut(pointer).unwrap() = value;
         structure
     };
     let module = "/children/0/children/2/children/0";
-    let good = structure();
     let cases: [Case<'_>; 14] = [
         ("there.nxs", None, good.clone(), 500, &["there.nxs exists already"]),
         ("link.nxs", None, good.clone(), 500, &["link.nxs exists already"]),
@@ -55,7 +52,7 @@ fn a_start_that_cannot_be_followed_says_why_and_leaves_nothing() {
         (
             "b.nxs",
             None,
-            with(module, json!({"module": "ev99", "config": {"topic": DATA, "source": BANK}})),
+            with(module, json!({"module": "ev99", "config": {"topic": of_events, "source": BANK}})),
             500,
             &["/entry/events", "ev99"],
         ),
@@ -70,9 +67,9 @@ fn a_start_that_cannot_be_followed_says_why_and_leaves_nothing() {
     ];
     for (file, instrument, structure, code, says) in cases {
         let structure = structure.to_string();
-        let message =
-            Pl72 { start_time: 0, filename: Some(file), instrument_name: instrument, ..start_message() };
-        send(&here, POOL, &pl72(&Pl72 { nexus_structure: Some(&structure), ..message }));
+        let message = Pl72 { start_time: 0, control_topic: Some(control_topic), ..start_message() };
+        let message = Pl72 { filename: Some(file), instrument_name: instrument, ..message };
+        send(&here, pool, &pl72(&Pl72 { nexus_structure: Some(&structure), ..message }));
         let answer = control.next("answ");
         assert_eq!(answer["status_code"], code, "{file}: {answer}");
         let sentence = answer["message"].as_str().unwrap();
@@ -83,9 +80,9 @@ fn a_start_that_cannot_be_followed_says_why_and_leaves_nothing() {
         assert_eq!(names(&files), before, "{file}");
     }
     // It is as good as new.
-    send(&here, POOL, &start(JOB, "b.nxs", &good, 0));
+    send(&here, pool, &start(JOB, "b.nxs", &good, control_topic, 0));
     assert_eq!(control.next("answ")["status_code"], 201);
-    send(&here, CONTROL, &stop(JOB, now_ms() + 100));
+    send(&here, control_topic, &stop(JOB, now_ms() + 100));
     let end = control.next("wrdn");
     assert_eq!(end["error_encountered"], false, "{end}");
     check_complete(&files.join("b.nxs"));

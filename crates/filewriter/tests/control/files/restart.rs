@@ -7,7 +7,6 @@ use evforge_testkit::kafka_broker::{Broker, is_possible};
 use hdf5_metno::File;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
 
 /// Where the writer of a child process finds brokers, and its folder.
 const CHILD: &str = "EVFORGE_TEST_WRITER";
@@ -17,17 +16,17 @@ const CHILD: &str = "EVFORGE_TEST_WRITER";
 fn writer_in_a_process_of_its_own() {
     let Ok(said) = std::env::var(CHILD) else { return };
     let (address, folder) = said.split_once(' ').unwrap();
-    let settings = service_at(address.parse().unwrap());
-    let files = runner(&settings, Path::new(folder));
-    let writer = Writer::start(settings, files);
-    std::thread::sleep(Duration::from_secs(600));
-    writer.end();
+    let settings = service_at(address);
+    let _writer = writer(&settings, runner(&settings, Path::new(folder)));
+    loop {
+        std::thread::park();
+    }
 }
 
-fn child(broker: &Broker, folder: &Path) -> Child {
+fn child(broker: &str, folder: &Path) -> Child {
     Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "files::restart::writer_in_a_process_of_its_own", "--nocapture"])
-        .env(CHILD, format!("{} {}", broker.address(), folder.display()))
+        .env(CHILD, format!("{broker} {}", folder.display()))
         .stdout(Stdio::null())
         .spawn()
         .unwrap()
@@ -51,11 +50,11 @@ fn a_writer_that_was_killed_goes_on_with_its_conversation_and_its_file() {
     if !is_possible("a_writer_that_was_killed_goes_on_with_its_conversation_and_its_file") {
         return;
     }
-    let (mut broker, folder) = (Broker::start(), folder());
-    topics(&broker, &[POOL, OWN, CONTROL, DATA, LOGS]);
-    let here = client(&broker);
+    let (mut site, folder) = (Site::Own(Broker::start()), folder());
+    site.topics([POOL, OWN, CONTROL, DATA, LOGS]);
+    let (here, address) = (site.client(), site.address());
     let path = files(folder.path());
-    let mut child = Killed(self::child(&broker, folder.path()));
+    let mut child = Killed(self::child(&address, folder.path()));
     let begin_ms = now_ms();
     let time = |number: i32| ns(begin_ms) + i64::from(number) * MS;
     let data = |numbers: std::ops::Range<i32>| {
@@ -63,18 +62,20 @@ fn a_writer_that_was_killed_goes_on_with_its_conversation_and_its_file() {
         send_all(&here, DATA, numbers.map(payload));
     };
     send(&here, LOGS, &f144(MOTOR, ns(begin_ms) - MS, 1.0));
-    send(&here, POOL, &start(JOB, "run_1.nxs", &structure(), begin_ms));
+    send(&here, POOL, &start(JOB, "run_1.nxs", &structure(), CONTROL, begin_ms));
     let mut control = Listener::open(&here, CONTROL);
     assert_eq!(control.next("answ")["status_code"], 201);
-    // Killed twice, each time after commits.
+    // Killed twice: after a commit, and before one, as nothing is committed for some seconds after a restart.
     for (numbers, is_last) in [(0..40, false), (40..80, true)] {
         data(numbers);
-        std::thread::sleep(Duration::from_millis(1500));
+        if !is_last {
+            await_events(&in_files(folder.path(), "run_1.nxs.writing"), "entry/events", 40);
+        }
         child.0.kill().unwrap();
         child.0.wait().unwrap();
         assert_eq!(left(&path), ["run_1.nxs.job", "run_1.nxs.lock", "run_1.nxs.writing"]);
         if !is_last {
-            child = Killed(self::child(&broker, folder.path()));
+            child = Killed(self::child(&address, folder.path()));
             control.next_of("x5f2", |json| json["process_id"] == child.0.id());
         }
     }
@@ -91,11 +92,11 @@ fn a_writer_that_was_killed_goes_on_with_its_conversation_and_its_file() {
     other["plan"]["about"]["owner"] = "writer-2".into();
     std::fs::write(in_files(folder.path(), "other.nxs.job"), other.to_string()).unwrap();
     // The brokers are not there yet when the writer is.
-    broker.kill();
-    let settings = service(&broker);
-    let writer = Writer::start(settings.clone(), runner(&settings, folder.path()));
-    std::thread::sleep(Duration::from_secs(3));
-    broker.restart();
+    site.own().kill();
+    let settings = site.service(SERVICE);
+    let writer = writer(&settings, runner(&settings, folder.path()));
+    writer.await_said("nothing listens there");
+    site.own().restart();
     let answer = control.next_of("answ", |answer| answer["action"] == "SetStopTime");
     assert_eq!((&answer["status_code"], &answer["job_id"]), (&201.into(), &JOB.into()), "{answer}");
     let end = control.next("wrdn");
@@ -119,5 +120,5 @@ fn a_writer_that_was_killed_goes_on_with_its_conversation_and_its_file() {
     let values: Vec<f64> = file.dataset("entry/motor/value").unwrap().read_raw().unwrap();
     assert_eq!(values, [1.0, 2.0]);
     writer.end();
-    assert!(control.rest(Duration::from_secs(1)).iter().all(|json| json["schema"] == "x5f2"));
+    assert!(control.rest().iter().all(|json| json["schema"] == "x5f2"));
 }

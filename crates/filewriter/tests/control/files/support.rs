@@ -1,22 +1,22 @@
 //! A service that writes files, messages for it, and what is in a file.
 
+use crate::control_common::kafka::Running;
 use crate::control_common::*;
-use evforge_filewriter::control::service::{ServiceSettings, run};
+use evforge_filewriter::control::service::ServiceSettings;
 use evforge_filewriter::control::{JobRunner, JobRunnerSettings};
 use evforge_filewriter::file::Storage;
 use evforge_filewriter::job::{JobSettings, PlainBases};
-use evforge_kafka::client::{Brokers, ClientSettings, Deadline};
+use evforge_kafka::client::{ClientSettings, Deadline};
 use evforge_kafka::tools::{Outgoing, Sender};
 use evforge_messages::{Encoder, Ev44, F144, Pl72, S6s4t};
-use evforge_testkit::kafka_broker::Broker;
-use hdf5_metno::File;
+use evforge_testkit::patience::{patience, wait_until};
+use hdf5_metno::{File, OpenMode};
 use serde_json::{Value, json};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
-use std::thread::JoinHandle;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 pub(crate) const DATA: &str = "freia_detector";
@@ -25,16 +25,13 @@ pub(crate) const BANK: &str = "freia";
 pub(crate) const MOTOR: &str = "FREIA-Mtr:01";
 pub(crate) const MS: i64 = 1_000_000;
 
-pub(crate) fn service(broker: &Broker) -> ServiceSettings {
-    service_at(broker.address().parse().unwrap())
-}
-
-pub(crate) fn service_at(brokers: Brokers) -> ServiceSettings {
+/// A service with topics that have the usual names.
+pub(crate) fn service_at(brokers: &str) -> ServiceSettings {
     ServiceSettings {
         pool_topic: Some(POOL.to_owned()),
         service_id: SERVICE.to_owned(),
         status_interval: Duration::from_millis(300),
-        ..ServiceSettings::new(ClientSettings::new(brokers), OWN)
+        ..ServiceSettings::new(ClientSettings::new(brokers.parse().unwrap()), OWN)
     }
 }
 
@@ -53,7 +50,7 @@ pub(crate) fn runner(settings: &ServiceSettings, folder: &Path) -> JobRunnerSett
             stop: Arc::default(),
         },
         leeway_before: Duration::from_secs(30),
-        leeway_after: Duration::from_secs(3),
+        leeway_after: Duration::from_secs(1),
     }
 }
 
@@ -67,53 +64,37 @@ pub(crate) fn folder() -> tempfile::TempDir {
 }
 
 /// A service in a thread, with files.
-pub(crate) struct Writer {
-    stop: Arc<AtomicBool>,
-    thread: JoinHandle<()>,
-    lines: Arc<Mutex<Vec<String>>>,
-}
-
-impl Writer {
-    pub(crate) fn start(settings: ServiceSettings, of_files: JobRunnerSettings) -> Self {
-        let (stop, lines) = (Arc::new(AtomicBool::new(false)), Arc::new(Mutex::new(Vec::new())));
-        let (its_stop, its_lines) = (Arc::clone(&stop), Arc::clone(&lines));
-        let thread = std::thread::spawn(move || {
-            let mut say = |line: &str| {
-                println!("{line}");
-                its_lines.lock().unwrap().push(line.to_owned());
-            };
-            let mut jobs = JobRunner::open(of_files, &mut say).unwrap();
-            run(&settings, &mut jobs, &its_stop, &mut say).unwrap();
-        });
-        Self { stop, thread, lines }
-    }
-
-    pub(crate) fn lines(&self) -> Vec<String> {
-        self.lines.lock().unwrap().clone()
-    }
-
-    pub(crate) fn end(self) {
-        self.stop.store(true, Ordering::Relaxed);
-        self.thread.join().unwrap();
-    }
+pub(crate) fn writer(settings: &ServiceSettings, of_files: JobRunnerSettings) -> Running {
+    Running::start(settings.clone(), |say| JobRunner::open(of_files, say).unwrap())
 }
 
 /// A file of events and of a motor.
 pub(crate) fn structure() -> Value {
+    structure_of(DATA, LOGS)
+}
+
+/// The same of other topics.
+pub(crate) fn structure_of(data: &str, logs: &str) -> Value {
     let class = |name: &str| json!([{"name": "NX_class", "dtype": "string", "values": name}]);
     json!({"children": [{"type": "group", "name": "entry", "attributes": class("NXentry"), "children": [
         {"module": "mdat", "config": {"items": ["start_time", "end_time"]}},
         {"module": "dataset", "config": {"name": "title", "dtype": "string", "values": "a run"}},
         {"type": "group", "name": "events", "attributes": class("NXevent_data"), "children": [
-            {"module": "ev44", "config": {"topic": DATA, "source": BANK}}]},
+            {"module": "ev44", "config": {"topic": data, "source": BANK}}]},
         {"type": "group", "name": "motor", "attributes": class("NXlog"), "children": [
-            {"module": "f144", "config": {"topic": LOGS, "source": MOTOR, "dtype": "double", "value_units": "mm"}}]},
+            {"module": "f144", "config": {"topic": logs, "source": MOTOR, "dtype": "double", "value_units": "mm"}}]},
         {"module": "link", "config": {"name": "same_events", "source": "/entry/events"}}]}]})
 }
 
-pub(crate) fn start(id: &'static str, file: &str, structure: &Value, start_ms: u64) -> Vec<u8> {
+pub(crate) fn start(
+    id: &'static str,
+    file: &str,
+    structure: &Value,
+    control: &'static str,
+    start_ms: u64,
+) -> Vec<u8> {
     let structure = structure.to_string();
-    let message = start_message();
+    let message = Pl72 { control_topic: Some(control), ..start_message() };
     let message =
         Pl72 { start_time: start_ms, job_id: Some(id), nexus_structure: Some(&structure), ..message };
     pl72(&Pl72 { filename: Some(file), ..message })
@@ -140,11 +121,11 @@ pub(crate) fn ev44(source: &str, number: i64, time_ns: i64, pixels: &[i32]) -> V
 /// Sends many messages.
 pub(crate) fn send_all(client: &ClientSettings, topic: &str, payloads: impl IntoIterator<Item = Vec<u8>>) {
     let (run, mut sender) =
-        (AtomicBool::new(false), Sender::open(client, topic, &Deadline::of_opening()).unwrap());
+        (AtomicBool::new(false), Sender::open(client, topic, &Deadline::from(patience())).unwrap());
     for payload in payloads {
         assert!(sender.send(&Outgoing { payload: &payload, ..Outgoing::default() }, &run).unwrap());
     }
-    assert!(sender.finish(Duration::from_secs(60), &run).is_complete());
+    assert!(sender.finish(patience(), &run).is_complete());
 }
 
 pub(crate) fn f144(source: &str, time_ns: i64, value: f64) -> Vec<u8> {
@@ -213,10 +194,31 @@ pub(crate) fn in_files(folder: &Path, name: &str) -> PathBuf {
     folder.join("files").join(name)
 }
 
-pub(crate) fn topics(broker: &Broker, names: &[&str]) {
-    names.iter().for_each(|name| broker.create_topic(name, 1));
-}
-
+/// Waits for a time of day, which is what a run ends at.
 pub(crate) fn sleep_until(ms: u64) {
     std::thread::sleep(Duration::from_millis(ms.saturating_sub(now_ms())));
+}
+
+/// Which file the test below looks into, and in which group.
+const LOOK: &str = "EVFORGE_TEST_LOOK";
+
+/// No test of its own: what another process sees of a file that is being written.
+#[test]
+fn events_that_another_process_sees() {
+    let Ok(said) = std::env::var(LOOK) else { return };
+    let (group, path) = said.split_once(' ').unwrap();
+    let file = File::open_as(path, OpenMode::ReadSWMR).unwrap();
+    println!("events {}", file.dataset(&format!("{group}/event_id")).unwrap().size());
+}
+
+/// Waits until a file that is being written has this many events, as others see it.
+pub(crate) fn await_events(path: &Path, group: &str, events: usize) {
+    wait_until(format_args!("{events} events in {}", path.display()), || {
+        let output = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "files::support::events_that_another_process_sees", "--nocapture"])
+            .env(LOOK, format!("{group} {}", path.display()))
+            .output()
+            .unwrap();
+        String::from_utf8_lossy(&output.stdout).contains(&format!("events {events}\n"))
+    });
 }

@@ -4,7 +4,8 @@ use crate::control_common::kafka::*;
 use crate::control_common::*;
 use crate::files::support::*;
 use evforge_messages::Pl72;
-use evforge_testkit::kafka_broker::{Broker, is_possible};
+use evforge_testkit::kafka_broker::shared;
+use evforge_testkit::patience::wait_until;
 use hdf5_metno::File;
 use hdf5_metno::types::VarLenUnicode;
 use serde_json::json;
@@ -47,42 +48,41 @@ fn follow(path: &Path) -> Option<(usize, i64)> {
 
 #[test]
 fn a_template_is_copied_and_the_file_can_be_followed() {
-    if !is_possible("a_template_is_copied_and_the_file_can_be_followed") {
-        return;
-    }
-    let (broker, folder) = (Broker::start(), folder());
-    topics(&broker, &[POOL, OWN, CONTROL, DATA]);
-    let here = client(&broker);
+    let Some(broker) = shared("a_template_is_copied_and_the_file_can_be_followed") else { return };
+    let (site, folder) = (Site::Shared(broker), folder());
+    let [pool, _, control_topic, of_events] = site.topics([POOL, OWN, CONTROL, DATA]);
+    let here = site.client();
     make_template(&folder.path().join("templates/freia/freia.hdf"));
-    let settings = service(&broker);
-    let writer = Writer::start(settings.clone(), runner(&settings, folder.path()));
-    let mut control = Listener::open(&here, CONTROL);
+    let settings = site.service(SERVICE);
+    let writer = writer(&settings, runner(&settings, folder.path()));
+    let mut control = Listener::open(&here, control_topic);
     // What is not in the template.
     let structure = json!({"template_version": "1", "dynamic_version": "2", "children": [
         {"type": "group", "name": "entry", "children": [
             {"module": "mdat", "config": {"items": ["start_time", "end_time"]}},
             {"type": "group", "name": "events", "children": [
-                {"module": "ev44", "config": {"topic": DATA, "source": BANK}}]}]}]});
+                {"module": "ev44", "config": {"topic": of_events, "source": BANK}}]}]}]});
     let structure = structure.to_string();
     let begin_ms = now_ms();
-    let message = Pl72 { start_time: begin_ms, instrument_name: Some("freia"), ..start_message() };
-    send(&here, POOL, &pl72(&Pl72 { nexus_structure: Some(&structure), ..message }));
+    let message = Pl72 { start_time: begin_ms, control_topic: Some(control_topic), ..start_message() };
+    let message = Pl72 { instrument_name: Some("freia"), ..message };
+    send(&here, pool, &pl72(&Pl72 { nexus_structure: Some(&structure), ..message }));
     let answer = control.next("answ");
     assert_eq!(answer["status_code"], 201, "{answer}");
     let all: [(i64, &[i32]); 2] = [(ns(begin_ms), &[1, 2, 3]), (ns(begin_ms) + 1, &[4])];
     for (number, (time, pixels)) in (1..).zip(all) {
-        send(&here, DATA, &ev44(BANK, number, time, pixels));
+        send(&here, of_events, &ev44(BANK, number, time, pixels));
     }
     let path = in_files(folder.path(), "run_1.nxs");
     let writing = in_files(folder.path(), "run_1.nxs.writing");
     let sum = 4999 * 2500;
     match follow(&writing) {
-        Some(_) => wait("it is followed", || follow(&writing) == Some((4, sum))),
+        Some(_) => wait_until("it is followed", || follow(&writing) == Some((4, sum))),
         None => {
             evforge_testkit::skip("a_template_is_copied_and_the_file_can_be_followed", "no EVFORGE_PYTHON")
         }
     }
-    send(&here, CONTROL, &stop(JOB, now_ms()));
+    send(&here, control_topic, &stop(JOB, now_ms()));
     let end = control.next("wrdn");
     assert_eq!(end["error_encountered"], false, "{end}");
     check_complete(&path);
