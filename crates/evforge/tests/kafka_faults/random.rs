@@ -8,9 +8,15 @@ pub(crate) struct Random {
 }
 
 impl Random {
-    /// By `EVFORGE_SEED`; without it, the same each time.
+    /// By `EVFORGE_SEED`; without it the same each time, or by the clock with `EVFORGE_SOAK`.
     pub(crate) fn of_environment() -> Self {
-        let seed = std::env::var("EVFORGE_SEED").map_or(1, |seed| seed.parse().expect("a number"));
+        let variable = |name| std::env::var(name).ok();
+        let by_clock = |_| {
+            let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+            u64::from(now.expect("a clock that is right").subsec_nanos())
+        };
+        let seed = variable("EVFORGE_SEED").map(|seed| seed.parse().expect("a number"));
+        let seed = seed.or_else(|| variable("EVFORGE_SOAK").map(by_clock)).unwrap_or(1);
         Self { seed, state: seed }
     }
 

@@ -1,6 +1,6 @@
 //! A service that runs, and control programs that talk to it.
 
-use super::{Asked, OWN, POOL};
+use super::{Asked, OWN, POOL, WRITERS};
 use evforge_filewriter::control::Jobs;
 use evforge_filewriter::control::service::{ServiceSettings, run};
 use evforge_kafka::client::{Brokers, ClientSettings, Deadline};
@@ -56,7 +56,7 @@ impl Site {
     pub(crate) fn service(&self, service_id: &str) -> ServiceSettings {
         ServiceSettings {
             pool_topic: Some(self.name(POOL).to_owned()),
-            pool_group: self.name("writers").to_owned(),
+            pool_group: self.name(WRITERS).to_owned(),
             service_id: service_id.to_owned(),
             status_interval: Duration::from_millis(300),
             ..ServiceSettings::new(self.client(), self.name(OWN))

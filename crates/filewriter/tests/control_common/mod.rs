@@ -20,6 +20,8 @@ pub(crate) const JOB_2: &str = "22222222-2222-4333-8444-555555555555";
 pub(crate) const JOB_3: &str = "33333333-2222-4333-8444-555555555555";
 pub(crate) const COMMAND: &str = "aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee";
 pub(crate) const POOL: &str = "pool";
+/// The group of those that take starts from the pool.
+pub(crate) const WRITERS: &str = "writers";
 pub(crate) const OWN: &str = "freia_filewriter_status";
 pub(crate) const CONTROL: &str = "freia_filewriter";
 pub(crate) const SERVICE: &str = "writer-1";

@@ -29,6 +29,7 @@ pub(crate) const MS: i64 = 1_000_000;
 pub(crate) fn service_at(brokers: &str) -> ServiceSettings {
     ServiceSettings {
         pool_topic: Some(POOL.to_owned()),
+        pool_group: WRITERS.to_owned(),
         service_id: SERVICE.to_owned(),
         status_interval: Duration::from_millis(300),
         ..ServiceSettings::new(ClientSettings::new(brokers.parse().unwrap()), OWN)
