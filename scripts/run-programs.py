@@ -7,13 +7,16 @@ What it prints is in the form of `cargo test`. EVFORGE_PROGRAMS is the number of
 tests at a time in each. test-seconds.json in the target folder keeps how long each took, so that the longest begin first.
 """
 
+import contextlib
 import json
 import os
-import re
+import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
+import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -68,19 +71,60 @@ def build():
 
 
 def environment_of_tests():
-    """What cargo gives to tests: the libraries of the toolchain and of the workspace."""
+    """What cargo gives to tests: [env] of its configuration, and the libraries of the toolchain and of the workspace."""
+    configured = tomllib.loads((ROOT / ".cargo/config.toml").read_text())["env"]
     libraries = subprocess.run(["rustc", "--print", "target-libdir"], check=True, capture_output=True, text=True).stdout.strip()
     folders = [TARGET / "debug/deps", TARGET / "debug", libraries, os.environ.get("LD_LIBRARY_PATH", "")]
-    return {**os.environ, "CARGO": CARGO, "RUST_TEST_THREADS": THREADS, "LD_LIBRARY_PATH": ":".join(str(folder) for folder in folders if folder)}
+    return {**configured, **os.environ, "CARGO": CARGO, "RUST_TEST_THREADS": THREADS, "LD_LIBRARY_PATH": ":".join(str(folder) for folder in folders if folder)}
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return server.getsockname()[1]
+
+
+def answers(port):
+    """Whether the broker at this port knows itself: its answer to a request for metadata, in the oldest form that it takes."""
+    with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=2) as client:
+        client.sendall(b"\0\0\0\x12\0\x03\0\x01\0\0\0\x07\0\x04wait\0\0\0\0")
+        # Length, the number of the request, how many brokers.
+        return client.recv(12)[8:] == b"\0\0\0\1"
+    return False
+
+
+@contextlib.contextmanager
+def broker():
+    """A broker of Kafka for all tests that need a sound one, started while everything compiles: HOST:PORT, or None if there can be none."""
+    script = ROOT / "scripts/kafka.sh"
+    if subprocess.run([script, "check"], capture_output=True, check=False).returncode != 0:
+        yield lambda: None
+        return
+    port, controller = free_port(), free_port()
+    with tempfile.TemporaryDirectory(prefix="evforge-kafka", ignore_cleanup_errors=True) as folder, open(f"{folder}/log", "wb") as log:
+        # It ends with this program, however that ends.
+        command = ["setpriv", "--pdeathsig", "KILL", script, "serve", folder, "1", str(port), f"1@127.0.0.1:{controller}"]
+        with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log) as process:
+
+            def address():
+                while process.poll() is None and not answers(port):
+                    time.sleep(0.05)
+                if process.poll() is not None:
+                    sys.exit(f"the broker for the tests has ended: {Path(folder, 'log').read_text()}")
+                return f"127.0.0.1:{port}"
+
+            try:
+                yield address
+            finally:
+                process.kill()
 
 
 class Run:
     """All programs, the longest first; those that are alone at the end."""
 
-    def __init__(self, programs):
+    def __init__(self, programs, kafka):
         before = json.loads(SECONDS.read_text()) if SECONDS.exists() else {}
         self.waiting = sorted(programs, key=lambda program: (program.name in ALONE, -before.get(program.name, 30)))
-        self.environment = environment_of_tests()
+        self.environment = {**environment_of_tests(), **({"EVFORGE_KAFKA": kafka} if kafka else {})}
         self.changed = threading.Condition()
         self.running = 0
         self.seconds = before
@@ -124,13 +168,17 @@ class Run:
 
 
 def main():
+    with broker() as kafka:
+        return build_and_run(sys.argv[1:], kafka)
+
+
+def build_and_run(words, kafka):
     programs = build()
     if programs is None:
         return 101
-    words = sys.argv[1:]
     print(f"built {len(programs)} test programs", flush=True)
     chosen = [program for program in programs if not words or any(word in program.name for word in words)]
-    return 0 if Run(chosen).to_the_end() else 101
+    return 0 if Run(chosen, kafka()).to_the_end() else 101
 
 
 if __name__ == "__main__":

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 /// Two minutes: nothing here takes that long on a busy host, unless it hangs.
 const DEFAULT_PATIENCE: Duration = Duration::from_secs(120);
 
-/// Between two looks at a condition.
-const STEP: Duration = Duration::from_millis(5);
+/// Between two looks at a condition: a tenth of what was waited, so that looking costs little, within these.
+const STEPS: [Duration; 2] = [Duration::from_millis(2), Duration::from_millis(100)];
 
 /// A wait that took longer is in the output of its test.
 const LONG: Duration = Duration::from_secs(1);
@@ -54,7 +54,7 @@ pub fn wait_for<T>(what: impl Display, mut attempt: impl FnMut() -> Option<T>) -
             return found;
         }
         assert!(waited < patience(), "not within {:?} (EVFORGE_PATIENCE): {what}", patience());
-        std::thread::sleep(STEP);
+        std::thread::sleep((waited / 10).clamp(STEPS[0], STEPS[1]));
     }
 }
 
