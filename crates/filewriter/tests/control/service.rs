@@ -75,6 +75,9 @@ fn an_ess_conversation_outlives_a_broker_that_is_away() {
     send(&here, POOL, &start_now(JOB_3, "run_3.nxs", CONTROL));
     assert_eq!(control.next("answ")["job_id"], JOB_3);
     assert_eq!(jobs.running(), [JOB_3]);
+    send(&here, CONTROL, &stop_now(JOB_3));
+    control.next("wrdn");
+    own.next_state("idle");
     running.end();
     let last = own.rest().pop().unwrap();
     assert_eq!(last["update_interval"], 0);
