@@ -137,6 +137,15 @@ pub(crate) fn free_ports<const N: usize>() -> [u16; N] {
     [(); N].map(|()| wait_for("a free port", next))
 }
 
+/// What an output has put into its file, which has a longer name until it is whole; none before it has begun.
+pub(crate) fn written(folder: &Path, name: &str) -> Option<Vec<u8>> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut paths = entries.map(|entry| entry.path());
+    let file =
+        paths.find(|path| path.file_name().is_some_and(|own| own.to_string_lossy().starts_with(name)))?;
+    std::fs::read(file).ok()
+}
+
 /// The command lines of all processes, with blanks between arguments, by their numbers.
 pub(crate) fn command_lines() -> Vec<(u32, String)> {
     let processes = std::fs::read_dir("/proc").expect("processes").filter_map(Result::ok);

@@ -1,7 +1,7 @@
 //! The program with `[outputs.kafka]`, under way.
 
 use crate::common::kafka::TopicEnd;
-use crate::common::{PROGRAM, send_signal};
+use crate::common::{PROGRAM, send_signal, written};
 use crate::truth::{Event, config, events_of_csv, minute};
 use evforge_testkit::kafka_broker::BrokerOptions;
 use evforge_testkit::patience::{wait_for, wait_until};
@@ -158,8 +158,8 @@ impl Run {
     }
 
     /// The events in its file, into which they come a second after they were formed.
-    pub(crate) fn formed(&self) -> usize {
-        let file = std::fs::read(self.folder.join(format!("{}.csv", self.name))).unwrap_or_default();
+    fn formed(&self) -> usize {
+        let file = written(&self.folder, &format!("{}.csv", self.name)).unwrap_or_default();
         file.iter().filter(|&&byte| byte == b'\n').count().saturating_sub(1)
     }
 

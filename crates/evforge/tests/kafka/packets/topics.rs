@@ -1,6 +1,6 @@
 //! Topics with raw packets, written by the code that outputs use, and read by the program.
 
-use crate::common::{PROGRAM, send_signal};
+use crate::common::{PROGRAM, send_signal, written};
 use evforge_core::packet::PacketSlab;
 use evforge_core::packet_source::Fill;
 use evforge_kafka::packets::{PacketMessage, PacketMessages};
@@ -112,12 +112,14 @@ impl Running {
 
     /// Waits until it has opened its topic: it begins files then.
     pub(crate) fn await_begin(&self) {
-        wait_until("the run begins", || self.folder.path().join("events.csv").exists());
+        wait_until("the run begins", || written(self.folder.path(), "events.csv").is_some());
     }
 
     /// Waits until this much of its events is in the file.
     pub(crate) fn await_events(&self, bytes: usize) {
-        wait_until(format_args!("{bytes} bytes of events"), || self.file("events.csv").len() >= bytes);
+        wait_until(format_args!("{bytes} bytes of events"), || {
+            written(self.folder.path(), "events.csv").is_some_and(|events| events.len() >= bytes)
+        });
     }
 
     /// Waits until it says something.
