@@ -99,7 +99,7 @@ fn crashing_library(folder: &Path) -> PathBuf {
 fn events_in(file: &Path) -> u64 {
     let report = file.with_extension("seen");
     let mut view = Command::new(PROGRAM);
-    view.args(["view", "--view", "127.0.0.1:0", "--until-end", "--overwrite", "--report"])
+    view.args(["view", "--view", "127.0.0.1:0", "--for", "1s", "--overwrite", "--report"])
         .arg(&report)
         .arg(file);
     view.env_remove("EVFORGE_VIEW").output().unwrap();
