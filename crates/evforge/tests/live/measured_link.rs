@@ -121,34 +121,22 @@ fn an_end_on_request_ends_the_programs_too() {
 
 #[test]
 fn a_packet_that_a_soak_loses_and_a_bit_that_it_flips_are_in_its_verdict() {
-    for (fault, named) in [
-        ("lose:packet=1000", ["1 lost", "packets, stream 1", "identifiers"]),
-        ("flip:packet=1000,bit=77", ["0 lost", "two areas, stream 1", "spread, stream 1"]),
-    ] {
-        let folder = tempfile::tempdir().expect("a folder");
-        let result = folder.path().join("soak");
-        let mut command = std::process::Command::new(PROGRAM);
-        command.args([
-            "measure",
-            "soak",
-            "--loopback",
-            "--streams",
-            "1",
-            "--rate",
-            "100Mbit/s",
-            "--for",
-            "600ms",
-        ]);
-        command.args(["--segment", "300ms", "--fault", fault, "--output"]).arg(&result);
-        let output = command.output().expect("it starts");
-        let found = evforge_measure::result_file::read(&result).expect("a result");
-        assert!(!output.status.success() && !found.verdict.is_good, "{:?}", found.verdict);
-        for name in named {
-            assert!(found.verdict.sentence.contains(name), "{name}: {:?}", found.verdict);
-        }
-        // The jumps are apart from the long part: they were seen as they were provoked.
-        assert!(!found.verdict.sentence.contains("jump at"), "{:?}", found.verdict);
+    let folder = tempfile::tempdir().expect("a folder");
+    let result = folder.path().join("soak");
+    let mut command = std::process::Command::new(PROGRAM);
+    command.args(["measure", "soak", "--loopback", "--streams", "1", "--rate", "100Mbit/s"]);
+    command.args(["--for", "300ms", "--segment", "300ms", "--output"]).arg(&result);
+    command.args(["--fault", "lose:packet=1000", "--fault", "flip:packet=900,bit=77"]);
+    let output = command.output().expect("it starts");
+    let found = evforge_measure::result_file::read(&result).expect("a result");
+    assert!(!output.status.success() && !found.verdict.is_good, "{:?}", found.verdict);
+    // Words are in wrong places because of the bit, and too few because of the packet.
+    for name in ["1 lost", "packets, stream 1", "identifiers", "sum = bytes/2, stream 1", "spread, stream 1"]
+    {
+        assert!(found.verdict.sentence.contains(name), "{name}: {:?}", found.verdict);
     }
+    // The jumps are apart from the long part: they were seen as they were provoked.
+    assert!(!found.verdict.sentence.contains("jump at"), "{:?}", found.verdict);
 }
 
 #[test]
@@ -164,7 +152,7 @@ fn a_soak_that_is_asked_to_end_says_what_it_has_shown_so_far() {
         let read = evforge_lab::soak::Checkpoint::read(&result.join(evforge_lab::soak::CHECKPOINT));
         read.map_or(0, |checkpoint| checkpoint.segments.len())
     };
-    crate::common::wait_until("there is a second segment", || segments() >= 2);
+    crate::common::wait_until("there is a segment", || segments() >= 1);
     crate::common::send_signal(child.id(), "INT");
     assert!(!child.wait().expect("it ends").success());
     let found = evforge_measure::result_file::read(&result).expect("a result");
