@@ -89,7 +89,7 @@ fn companion(example: &str) -> (String, String) {
     } else if is_of("train receive") {
         sending("evforge train send --trains 5 --rate 20kpps --quiet", 1)
     } else {
-        Default::default()
+        (String::new(), String::new())
     }
 }
 
