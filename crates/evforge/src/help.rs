@@ -157,7 +157,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     (
         "measure rate",
         &[
-            "evforge measure rate --loopback --size 64 --method batched --work 1ms --buffer 1MB --for 200ms",
+            "evforge measure rate --loopback --size 64 --method batched --work 100us --for 200ms --rounds 1",
             "evforge measure rate --size 1472 --method batched --for 200ms --rounds 1 --output rate-2026",
         ],
     ),
