@@ -6,6 +6,9 @@ use std::net::{SocketAddr, TcpStream};
 
 const METADATA: i16 = 3;
 const CREATE_TOPICS: i16 = 19;
+const TIMED_OUT: i16 = 7;
+const EXISTS: i16 = 36;
+const NO_BROKERS: i16 = 38;
 
 /// A topic to be made.
 #[derive(Clone, Debug)]
@@ -142,10 +145,18 @@ pub(super) fn create_topic(broker: SocketAddr, topic: &Topic) {
     // How long it may take, and that it is meant.
     body.extend(i32::try_from(patience().as_millis()).expect("some minutes").to_be_bytes());
     body.push(0);
-    let answer = ask(broker, CREATE_TOPICS, 4, &body).expect("the broker answers");
-    let mut answer = Reader(&answer);
-    // For how long the broker makes this client wait, and the topics: one.
-    answer.skip(8);
-    let (_, error, said) = (answer.text(), answer.int16(), answer.text());
-    assert_eq!(error, 0, "topic {} cannot be made: error {error}: {said:?}", topic.name);
+    let mut was_refused = false;
+    wait_until(format_args!("topic {} is made", topic.name), || {
+        let answer = ask(broker, CREATE_TOPICS, 4, &body).expect("the broker answers");
+        let mut answer = Reader(&answer);
+        // For how long the broker makes this client wait, and the topics: one.
+        answer.skip(8);
+        let (_, error, said) = (answer.text(), answer.int16(), answer.text());
+        // A broker that its controller has not heard of for a while, on a busy host, gets no topics; what took too long may be there.
+        let passes = [TIMED_OUT, NO_BROKERS].contains(&error);
+        let is_made = error == 0 || was_refused && error == EXISTS;
+        assert!(is_made || passes, "topic {} cannot be made: error {error}: {said:?}", topic.name);
+        was_refused |= passes;
+        is_made
+    });
 }

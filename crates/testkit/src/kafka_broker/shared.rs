@@ -1,11 +1,12 @@
 //! A broker that is well, for all tests that need no more: one that a runner has started for all test programs (`EVFORGE_KAFKA`
 //! is its host and port), or else one for each program. What a test has there bears its own name.
 //!
-//! The runner starts it as a [`Broker`] is: `scripts/kafka.sh serve FOLDER 1 PORT 1@127.0.0.1:PORT2`, without further settings.
+//! The runner starts it with the settings of the one here: `scripts/kafka.sh serve FOLDER 1 PORT 1@127.0.0.1:PORT2
+//! broker.session.timeout.ms=3600000`.
 
 use super::process::remove_at_the_end;
 use super::protocol::{self, Topic};
-use super::{Broker, is_possible};
+use super::{Broker, BrokerOptions, is_possible};
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -25,8 +26,11 @@ pub fn shared(test: &str) -> Option<SharedBroker> {
     static BROKER: OnceLock<Broker> = OnceLock::new();
     static TESTS: AtomicU32 = AtomicU32::new(1);
     let address = std::env::var("EVFORGE_KAFKA").ok().or_else(|| {
+        // It takes itself for gone otherwise, and refuses topics, when a busy host keeps it waiting.
+        let patient = ("broker.session.timeout.ms".to_owned(), "3600000".to_owned());
         let broker = || {
-            let broker = Broker::start();
+            let broker =
+                Broker::with(BrokerOptions { properties: vec![patient], ..BrokerOptions::default() });
             remove_at_the_end(broker.folder());
             broker
         };
