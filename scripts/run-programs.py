@@ -101,8 +101,9 @@ def broker():
         return
     port, controller = free_port(), free_port()
     with tempfile.TemporaryDirectory(prefix="evforge-kafka", ignore_cleanup_errors=True) as folder, open(f"{folder}/log", "wb") as log:
-        # It ends with this program, however that ends.
+        # It ends with this program, however that ends; a host that is busy for a while is no reason for its controller to shut it out.
         command = ["setpriv", "--pdeathsig", "KILL", script, "serve", folder, "1", str(port), f"1@127.0.0.1:{controller}"]
+        command += ["broker.session.timeout.ms=3600000"]
         with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log) as process:
 
             def address():
