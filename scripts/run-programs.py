@@ -26,6 +26,9 @@ PROGRAMS = int(os.environ.get("EVFORGE_PROGRAMS", CORES + 1))
 THREADS = os.environ.get("RUST_TEST_THREADS", str(CORES + 1))
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")).absolute()
 SECONDS = TARGET / "test-seconds.json"
+# What takes longest begins first, on a host that has no times of its own yet.
+LONGEST = [f"-p evforge --test {name}" for name in ("live", "kafka", "wire", "program", "control", "kafka_faults", "kafka_write")]
+LONGEST += ["-p evforge-filewriter --test control", "-p evforge-view --test page", "-p evforge-train --test train"]
 # These measure the host, or slow it down on purpose: nothing runs beside them.
 ALONE = {"-p evforge --test losses"}
 
@@ -124,7 +127,8 @@ class Run:
 
     def __init__(self, programs, kafka):
         before = json.loads(SECONDS.read_text()) if SECONDS.exists() else {}
-        self.waiting = sorted(programs, key=lambda program: (program.name in ALONE, -before.get(program.name, 30)))
+        seconds = {name: 1000 - place for place, name in enumerate(LONGEST)} | before
+        self.waiting = sorted(programs, key=lambda program: (program.name in ALONE, -seconds.get(program.name, 0)))
         self.environment = {**environment_of_tests(), **({"EVFORGE_KAFKA": kafka} if kafka else {})}
         self.changed = threading.Condition()
         self.running = 0
