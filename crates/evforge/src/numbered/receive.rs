@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// How long a sender's report is waited for when no packets come any more.
-const PATIENCE: Duration = Duration::from_secs(2);
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What is asked for unless --buffer says otherwise.
 const DEFAULT_BUFFER: ByteSize = ByteSize { bytes: 16_000_000 };

@@ -259,10 +259,11 @@ fn an_interface_that_is_removed_during_a_run_is_told_and_no_success() {
     let Some(wire) = Wire::lay(test) else { return };
     let folder = tempfile::tempdir().unwrap();
     let capture = simulate(folder.path(), "14");
-    let live = wire.start(folder.path(), &BY_XDP);
+    // Interfaces are looked at once a second: the run goes on for as long as it takes to see that this one is gone.
+    let live = wire.start(folder.path(), &[&BY_XDP[..], &["--idle", "10s"]].concat());
     let sent = wire.replay(&capture, &live.address.clone(), "2kpps");
     ip(&["-n", &wire.receiver, "link", "delete", INTERFACE]);
-    let (success, stream, _) = live.outcome();
+    let (success, stream, _) = live.ended();
     let alarms = stream["alarms"].to_string();
     assert!(!success && alarms.contains("removed once"), "{alarms}");
     assert_eq!(number(&stream, "/packets/received"), sent);
