@@ -85,6 +85,8 @@ try {
   now = await seenOnce(page, ({ rate, opacity }) => /^[1-9].* events\/s/.test(rate) && opacity === 1, "a rate");
   check(now.pill === "Live" && now.tone === "good" && now.banner === null, `live: the page says "${now.pill}", and nothing lies over the picture`);
   check(now.opacity === 1 && /^\d.* events\/s/.test(now.rate) && !now.rate.startsWith("0 "), `live: the rate is ${now.rate}`);
+  const lossyRows = () => page.evaluate(() => document.querySelectorAll("#sources dl .bad").length);
+  await waitUntil(page, lossyRows, (rows) => rows > 0, "sources that lose packets");
   const ledger = await page.textContent("#ledger");
   check(/Discarded/.test(ledger) && /lost/.test(ledger), "live: the ledger is there");
   const lossy = await page.evaluate(() => [...document.querySelectorAll("#sources dl .bad")].map((row) => row.textContent));

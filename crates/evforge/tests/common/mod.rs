@@ -118,9 +118,11 @@ fn is_in_a_socket(process: u32) -> bool {
         let sockets = std::fs::read_to_string(format!("/proc/{process}/net/{kind}")).unwrap_or_default();
         sockets.lines().skip(1).any(|socket| {
             let columns: Vec<&str> = socket.split_whitespace().collect();
-            // What waits at a port that is listened at are connections.
-            let is_empty = columns[4].ends_with(":00000000") || columns[3] == "0A";
-            !is_empty && own.contains(&format!("socket:[{}]", columns[9]))
+            // Of UDP, or of a connection that both ends have: a port that is listened at counts connections, and an end the end.
+            let carries_data = ["07", "01"].contains(&columns[3]);
+            carries_data
+                && !columns[4].ends_with(":00000000")
+                && own.contains(&format!("socket:[{}]", columns[9]))
         })
     })
 }

@@ -221,7 +221,7 @@ fn each_detector_is_seen_in_a_browser_as_numpy_cuts_its_events_from_run_kafka_an
         let events = unit.lines();
         assert!(events > 5000, "{}: {events}", unit.name);
         for (from, paged) in [("its file", file), ("Kafka", kafka)] {
-            wait_until(&format!("{} has all of {events} events from {from}", unit.name), || {
+            wait_until(format!("{} has all of {events} events from {from}", unit.name), || {
                 paged.events() == events
             });
             entries.push(unit.entry(from, &paged, events));

@@ -1,4 +1,5 @@
 //! Live runs of the real program over real UDP on loopback.
+#![allow(clippy::unwrap_used)]
 
 use crate::common::program::Program;
 use crate::common::{

@@ -10,13 +10,16 @@ use std::time::Duration;
 
 /// Reads all files: `{path: [[time, value], …]}`. whisper is a package of Debian's own Python.
 const READ: &str = "
-import json, os, sys, time
+import json, os, struct, sys, time
 import whisper
 folder, found = sys.argv[1], {}
 for place, _, files in os.walk(folder):
     for name in files:
         path = os.path.join(place, name)
-        (start, end, step), values = whisper.fetch(path, int(time.time()) - 599)
+        try:
+            (start, end, step), values = whisper.fetch(path, int(time.time()) - 599)
+        except (whisper.WhisperException, TypeError, struct.error):
+            continue  # carbon was killed while it made this one
         points = [[start + i * step, v] for i, v in enumerate(values) if v is not None]
         found[os.path.relpath(path, folder)[:-4].replace('/', '.')] = points
 print(json.dumps(found))

@@ -18,7 +18,7 @@ use topics::{PLAIN, Running, Written, producer, run, write_capture};
 #[test]
 fn the_events_of_every_capture_are_formed_again_from_a_topic() {
     let Some(broker) = shared("the_events_of_every_capture_are_formed_again_from_a_topic") else { return };
-    let producer = producer(&broker.address());
+    let producer = producer(broker.address());
     for name in capture_names() {
         let (config, capture) = (configuration_path(&name), capture_path(&name));
         let topic = broker.create_topic(&name, 2);
