@@ -153,7 +153,7 @@ models: ## Queues, rings and flags between threads in every order that a process
 	CARGO="$(CARGO)" scripts/models.sh
 
 .PHONY: mutants
-mutants: ## Repairs taken back, one after the other: the test of each must fail (half an hour; MUTANTS="a b": only these patches of tests/mutants)
+mutants: ## Repairs taken back, one after the other: the test of each must fail (every one is a build; MUTANTS="a b": only these patches of tests/mutants)
 	CARGO="$(CARGO)" scripts/mutants.py $(MUTANTS)
 
 .PHONY: sanitize

@@ -64,8 +64,10 @@ class Mutant:
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as child:
             try:
                 said = child.communicate(timeout=None if "--no-run" in further else LONGEST)[0]
-            except subprocess.TimeoutExpired:
+            except BaseException as error:
                 os.killpg(child.pid, signal.SIGKILL)
+                if not isinstance(error, subprocess.TimeoutExpired):
+                    raise
                 said = child.communicate()[0]
         return child.returncode, said
 
@@ -131,6 +133,8 @@ def main() -> int:
     if problems or arguments.check:
         print("\n".join(problems or [f"{len(mutants)} patches apply, and name tests that are there"]))
         return 1 if problems else 0
+    # Whoever ends this ends what it has started.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     copy()
     depth = depths()
     found, begun = 0, time.monotonic()
