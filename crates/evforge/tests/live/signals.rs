@@ -61,7 +61,7 @@ fn a_signal_to_end_after_a_hang_up_is_no_second_one() {
     live.signal("HUP");
     // It may have come to its end.
     let _ = Command::new("kill").args(["-s", "TERM", &live.id().to_string()]).status();
-    let (_, stream, _) = live.outcome();
+    let (_, stream, _) = live.ended();
     assert_eq!(stream["unaccounted"], 0);
     assert_eq!(json(&folder.path().join("live.json"))["ending"], "stopped");
 }
