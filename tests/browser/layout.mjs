@@ -2,6 +2,9 @@
 
 import { redrawn } from "./browser.mjs";
 
+/** How long the page may take to lay itself out, in ms. */
+const settling = 10_000;
+
 export const widths = [
   { width: 390, height: 844 },
   { width: 1280, height: 800 },
@@ -65,7 +68,14 @@ export async function atAllWidths(page, folder, label) {
   for (const size of widths) {
     await page.setViewportSize(size);
     await redrawn(page);
-    found.push(...(await problems(page)).map((problem) => `${size.width}: ${problem}`));
+    // A table is laid out anew with the next frame of the server, which comes some time after the window has changed.
+    const end = Date.now() + settling;
+    let now = await problems(page);
+    while (now.length > 0 && Date.now() < end) {
+      await page.waitForTimeout(50);
+      now = await problems(page);
+    }
+    found.push(...now.map((problem) => `${size.width}: ${problem}`));
     if (!folder) continue;
     await page.screenshot({ path: `${folder}/${label}-${size.width}.png`, fullPage: size.width < 1000 });
     if (size.width === 1280) {
