@@ -50,9 +50,10 @@ fn the_common_options_fit_on_a_screen_and_the_rest_is_under_headings() {
     }
 }
 
-/// Waits until somebody receives at so many UDP ports, in a network of one's own.
+/// Waits until somebody receives at so many UDP ports, in a network of one's own. A socket is there before it has its port, and its run:
+/// a second of the clock, as nothing in this network shows when they are.
 fn until_received_at(ports: u32) -> String {
-    format!("until [ \"$(wc -l < /proc/net/udp)\" -gt {ports} ]; do sleep 0.02; done")
+    format!("until [ \"$(wc -l < /proc/net/udp)\" -gt {ports} ]; do sleep 0.02; done; sleep 1")
 }
 
 /// What receives while an example sends, and what sends while one receives.
