@@ -3,7 +3,7 @@
 use crate::run::{MESSAGE_EVENTS, Replay, Run, back_soon};
 use crate::truth::{all_events, assert_same, messages_of, missing, simulate};
 use evforge_testkit::kafka_broker::{Broker, is_possible, shared};
-use evforge_testkit::patience::wait_for;
+use evforge_testkit::patience::{wait_for, wait_until};
 use rdkafka::ClientConfig;
 use rdkafka::admin::{AdminClient, AdminOptions};
 use rdkafka::client::DefaultClientContext;
@@ -157,11 +157,12 @@ fn a_broker_that_has_lost_the_end_of_its_log_is_not_hidden() {
     let folder = tempfile::tempdir().unwrap();
     let mut run = Run::live(folder.path(), "cut", &broker.address(), &["finish_within=5s"]);
     let replay = Replay::start(&mut run, &broker.address(), 1);
+    let log = broker.folder().join("1/data/cut-0/00000000000000000000.log");
+    let length = || std::fs::metadata(&log).unwrap().len();
+    wait_until("a good part is acknowledged", || length() > 100_000);
     broker.kill();
     // As a disk may be after a loss of power: what was acknowledged is not there any more.
-    let log = broker.folder().join("1/data/cut-0/00000000000000000000.log");
-    let length = std::fs::metadata(&log).unwrap().len();
-    assert!(length > 10_000, "{length}");
+    let length = length();
     std::fs::File::options().write(true).open(&log).unwrap().set_len(length / 2).unwrap();
     broker.restart();
     // The failure is in its report: time of the clock for it to send again. If it does not, it fails at its end.
