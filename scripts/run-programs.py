@@ -29,8 +29,8 @@ SECONDS = TARGET / "test-seconds.json"
 # What takes longest begins first, on a host that has no times of its own yet.
 LONGEST = [f"-p evforge --test {name}" for name in ("live", "kafka", "wire", "program", "control", "kafka_faults", "kafka_write")]
 LONGEST += ["-p evforge-filewriter --test control", "-p evforge-view --test page", "-p evforge-train --test train"]
-# These measure the host, or slow it down on purpose: nothing runs beside them.
-ALONE = {"-p evforge --test losses"}
+# These measure the host or slow it down on purpose, or need real time: nothing runs beside them.
+ALONE = {"-p evforge --test losses", "-p evforge --test kafka_faults"}
 
 
 class Program:

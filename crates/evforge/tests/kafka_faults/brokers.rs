@@ -1,10 +1,15 @@
 //! A broker that is killed and comes back, and one that stands still.
 
-use crate::common::kafka::TopicEnd;
 use crate::run::{Replay, Run, back_soon};
-use crate::truth::{all_events, assert_same, messages_of};
+use crate::truth::{all_events, assert_same, messages_of, simulate};
 use evforge_testkit::kafka_broker::{Broker, is_possible};
 use std::time::Duration;
+
+/// How long a broker stands still.
+fn standstill() -> Duration {
+    let is_soak = std::env::var_os("EVFORGE_SOAK").is_some();
+    Duration::from_secs(if is_soak { 60 } else { 5 })
+}
 
 #[test]
 fn a_broker_is_killed_and_comes_back() {
@@ -13,14 +18,17 @@ fn a_broker_is_killed_and_comes_back() {
     }
     let mut broker = Broker::with(back_soon());
     let folder = tempfile::tempdir().unwrap();
+    let capture = simulate(folder.path(), "a.pcapng", 14 * 60, "fixed");
     let mut run = Run::live(folder.path(), "killed", &broker.address(), &[]);
-    let replay = Replay::start(&mut run, &broker.address(), 1);
+    let replay = Replay::start(&capture, &run.address(), 1);
+    std::thread::sleep(Duration::from_millis(1500));
     broker.kill();
     run.await_said("is waiting");
+    std::thread::sleep(Duration::from_secs(1));
     broker.restart();
-    TopicEnd::new(&broker.address(), "killed").wait_for(2000);
+    std::thread::sleep(Duration::from_secs(1));
     replay.stop();
-    let ended = run.stop();
+    let ended = run.end();
     ended.check_success();
     let kafka = ended.kafka();
     assert!(ended.events.len() > 30_000);
@@ -38,20 +46,19 @@ fn a_broker_stands_still_for_a_while() {
     }
     let broker = Broker::start();
     let folder = tempfile::tempdir().unwrap();
-    // It stands still for longer than librdkafka trusts what it knows of brokers and topics, which is 15 min by default.
+    let capture = simulate(folder.path(), "a.pcapng", 14 * 120, "fixed");
+    // Longer than librdkafka trusts what it knows of brokers and topics, which is 15 min by default.
     let age = "options={ \"metadata.max.age.ms\" = 2000, \"topic.metadata.refresh.interval.ms\" = 1000 }";
     let mut run = Run::live(folder.path(), "frozen", &broker.address(), &[age]);
-    let replay = Replay::start(&mut run, &broker.address(), 1);
+    let replay = Replay::start(&capture, &run.address(), 1);
+    std::thread::sleep(Duration::from_millis(1500));
     broker.freeze();
-    // Which is said after three seconds.
+    std::thread::sleep(standstill());
     run.await_said("no broker has acknowledged anything for");
-    if std::env::var_os("EVFORGE_SOAK").is_some() {
-        std::thread::sleep(Duration::from_secs(60));
-    }
     broker.thaw();
-    TopicEnd::new(&broker.address(), "frozen").wait_for_more(200);
+    std::thread::sleep(Duration::from_secs(1));
     replay.stop();
-    let ended = run.stop();
+    let ended = run.end();
     ended.check_success();
     assert_eq!(ended.counter("broker_outages"), 1, "{:#}", ended.kafka());
     assert_same("the topic", &all_events(&messages_of(&broker.address(), "frozen")), &ended.events);

@@ -1,12 +1,13 @@
 //! A spill whose disk is full, or that has the size that it may have: events wait in memory then, and all arrive.
 
 use crate::common::PROGRAM;
-use crate::run::{Replay, Run};
-use crate::truth::{all_events, assert_same, messages_of};
+use crate::run::{Replay, Run, await_that};
+use crate::truth::{all_events, assert_same, messages_of, simulate};
 use evforge_testkit::kafka_broker::{Broker, is_possible};
 use evforge_testkit::skip;
 use std::path::Path;
 use std::process::Command;
+use std::time::Duration;
 
 /// A command that runs the program with a folder `spill` that is a file system of one megabyte, which only it sees.
 fn on_a_small_disk(folder: &Path) -> Option<Command> {
@@ -36,15 +37,16 @@ fn through(test: &str, is_small_disk: bool) {
         (Command::new(PROGRAM), "spill_size=1MB", "(spill_size)")
     };
     let broker = Broker::start();
+    let capture = simulate(folder.path(), "a.pcapng", 14 * 12, "fixed");
     let keys = ["memory=1MB", "spill_folder=spill", size];
     let mut run = Run::live_by(command, folder.path(), "spilled", &broker.address(), &keys);
-    let replay = Replay::start(&mut run, &broker.address(), 2);
+    let mut replay = Replay::start(&capture, &run.address(), 1);
+    std::thread::sleep(Duration::from_millis(1500));
     broker.freeze();
     run.await_said("is waiting");
-    run.await_said(words);
+    await_that("the spill is not full", || run.said().contains(words) || !replay.is_running());
     broker.thaw();
-    replay.stop();
-    let ended = run.stop();
+    let ended = run.end();
     ended.check_success();
     assert!(ended.said.contains(words), "{}", ended.said);
     assert!(ended.counter("spilled_messages") > 1000, "{:#}", ended.kafka());

@@ -2,12 +2,10 @@
 
 use crate::run::{MESSAGE_EVENTS, Replay, Run, back_soon};
 use crate::truth::{all_events, assert_same, messages_of, missing, simulate};
-use evforge_testkit::kafka_broker::{Broker, is_possible, shared};
-use evforge_testkit::patience::{wait_for, wait_until};
+use evforge_testkit::kafka_broker::{Broker, is_possible};
 use rdkafka::ClientConfig;
 use rdkafka::admin::{AdminClient, AdminOptions};
 use rdkafka::client::DefaultClientContext;
-use std::path::Path;
 use std::time::Duration;
 
 #[test]
@@ -17,33 +15,28 @@ fn without_a_broker_a_run_ends_in_time_and_counts_what_stayed_behind() {
     }
     let broker = Broker::start();
     let folder = tempfile::tempdir().unwrap();
-    let keys = ["finish_within=3s"];
-    let start = |name: &str, input: &[&str]| {
-        let mut run = Run::live_with(folder.path(), name, &broker.address(), input, &keys);
-        let replay = Replay::start(&mut run, &broker.address(), 1);
-        (run, replay)
-    };
-    // One ends when nothing comes any more, and one by Ctrl-C.
-    let (mut by_itself, of_by_itself) = start("by_itself", &["--idle", "3s"]);
-    let (mut asked, of_asked) = start("asked", &[]);
+    let capture = simulate(folder.path(), "a.pcapng", 14 * 3, "fixed");
+    let start = |name: &str| Run::live(folder.path(), name, &broker.address(), &["finish_within=3s"]);
+    let (mut by_itself, mut asked) = (start("by_itself"), start("asked"));
+    // Both listen first: on a busy host, what the first one is sent could be over before the second one does.
+    let mut replay = Replay::start(&capture, &by_itself.address(), 1);
+    let _also = Replay::start(&capture, &asked.address(), 1);
+    std::thread::sleep(Duration::from_millis(1500));
     broker.freeze();
-    // What was formed within the three seconds after which that is said.
-    by_itself.await_said("is waiting");
-    asked.await_said("is waiting");
-    drop(of_by_itself);
-    let asked = asked.stop();
+    std::thread::sleep(Duration::from_millis(1000));
+    // Ctrl-C.
+    asked.signal("INT");
+    let asked = asked.end();
+    while replay.is_running() {
+        std::thread::sleep(Duration::from_millis(10));
+    }
     let by_itself = by_itself.end();
-    drop(of_asked);
     broker.thaw();
     for (name, ended) in [("by_itself", by_itself), ("asked", asked)] {
         let said = &ended.said;
         ended.check_balance();
         assert_eq!(ended.status, Some(1), "{name}: {said}");
-        assert!(
-            ended.took < Duration::from_secs(60),
-            "{name}: the three seconds are not kept: it took {:?}",
-            ended.took
-        );
+        assert!(ended.took < Duration::from_secs(8), "{name}: it took {:?}", ended.took);
         assert_eq!(ended.events("failed"), 0, "{name}: no broker has refused anything");
         let behind = ended.events("missed");
         assert!(behind > 1000, "{name}: {:#}", ended.kafka());
@@ -59,22 +52,18 @@ fn without_a_broker_a_run_ends_in_time_and_counts_what_stayed_behind() {
     }
 }
 
-/// Bytes of the files in a folder.
-fn bytes_in(folder: &Path) -> u64 {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    entries.filter_map(|entry| entry.metadata().ok()).map(|metadata| metadata.len()).sum()
-}
-
 fn delete_topic(brokers: &str, topic: &str) {
     let admin: AdminClient<DefaultClientContext> =
         ClientConfig::new().set("bootstrap.servers", brokers).create().expect("a client");
     let deleting = admin.delete_topics(&[topic], &AdminOptions::new());
     let mut deleting = std::pin::pin!(deleting);
     let mut context = std::task::Context::from_waker(std::task::Waker::noop());
-    let results = wait_for("an answer", || match deleting.as_mut().poll(&mut context) {
-        std::task::Poll::Ready(results) => Some(results.expect("an answer")),
-        std::task::Poll::Pending => None,
-    });
+    let results = loop {
+        if let std::task::Poll::Ready(results) = deleting.as_mut().poll(&mut context) {
+            break results.expect("an answer");
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    };
     assert!(results.iter().all(Result::is_ok), "{results:?}");
 }
 
@@ -85,14 +74,14 @@ fn the_topic_is_deleted_under_a_run() {
     }
     let broker = Broker::start();
     let folder = tempfile::tempdir().unwrap();
-    // librdkafka hopes for so long that a topic comes back, 30 s by default; that nothing is acknowledged is said after three.
+    let capture = simulate(folder.path(), "a.pcapng", 14 * 4, "fixed");
+    // librdkafka hopes for so long that a topic comes back, 30 s by default.
     let hope = "options={ \"topic.metadata.propagation.max.ms\" = 6000 }";
     let mut run = Run::live(folder.path(), "deleted", &broker.address(), &[hope]);
-    let replay = Replay::start(&mut run, &broker.address(), 1);
+    let _replay = Replay::start(&capture, &run.address(), 1);
+    std::thread::sleep(Duration::from_millis(1500));
     delete_topic(&broker.address(), "deleted");
-    run.await_said("no broker has acknowledged anything");
-    replay.stop();
-    let ended = run.stop();
+    let ended = run.end();
     ended.check_balance();
     assert_eq!(ended.status, Some(1), "{}", ended.said);
     assert!(ended.events("committed") < ended.events.len() as u64);
@@ -114,15 +103,16 @@ fn what_a_run_leaves_on_disk_is_sent_once_by_the_next() {
     }
     let broker = Broker::start();
     let folder = tempfile::tempdir().unwrap();
-    let later = simulate(folder.path(), "later.pcapng", 14, "2040-01-01T00:00:00Z");
+    let capture = simulate(folder.path(), "a.pcapng", 14 * 10, "2026-01-01T00:00:00Z");
+    let later = simulate(folder.path(), "b.pcapng", 14, "2026-01-01T01:00:00Z");
     let keys = ["memory=1MB", "spill_folder=spill", "spill_size=100MB", "finish_within=2s"];
     let mut run = Run::live(folder.path(), "left", &broker.address(), &keys);
-    let replay = Replay::start(&mut run, &broker.address(), 2);
+    let _replay = Replay::start(&capture, &run.address(), 2);
+    std::thread::sleep(Duration::from_millis(1500));
     broker.freeze();
-    let spill = folder.path().join("spill");
-    run.wait_until("messages are on disk", |_| bytes_in(&spill) > 200_000);
-    replay.stop();
-    let first = run.stop();
+    std::thread::sleep(Duration::from_millis(2500));
+    run.signal("INT");
+    let first = run.end();
     broker.thaw();
     first.check_balance();
     assert_eq!(first.status, Some(1), "{}", first.said);
@@ -155,20 +145,20 @@ fn a_broker_that_has_lost_the_end_of_its_log_is_not_hidden() {
     }
     let mut broker = Broker::with(back_soon());
     let folder = tempfile::tempdir().unwrap();
+    let capture = simulate(folder.path(), "a.pcapng", 14 * 60, "fixed");
     let mut run = Run::live(folder.path(), "cut", &broker.address(), &["finish_within=5s"]);
-    let replay = Replay::start(&mut run, &broker.address(), 1);
-    let log = broker.folder().join("1/data/cut-0/00000000000000000000.log");
-    let length = || std::fs::metadata(&log).unwrap().len();
-    wait_until("a good part is acknowledged", || length() > 100_000);
+    let replay = Replay::start(&capture, &run.address(), 1);
+    std::thread::sleep(Duration::from_millis(2500));
     broker.kill();
     // As a disk may be after a loss of power: what was acknowledged is not there any more.
-    let length = length();
+    let log = broker.folder().join("1/data/cut-0/00000000000000000000.log");
+    let length = std::fs::metadata(&log).unwrap().len();
+    assert!(length > 10_000, "{length}");
     std::fs::File::options().write(true).open(&log).unwrap().set_len(length / 2).unwrap();
     broker.restart();
-    // The failure is in its report: time of the clock for it to send again. If it does not, it fails at its end.
-    std::thread::sleep(std::time::Duration::from_secs(2));
+    std::thread::sleep(Duration::from_secs(2));
     replay.stop();
-    let ended = run.stop();
+    let ended = run.end();
     ended.check_balance();
     assert_eq!(ended.status, Some(1), "{}", ended.said);
     let failure = ended.kafka()["failure"].as_str().unwrap();
@@ -182,14 +172,17 @@ fn a_broker_that_has_lost_the_end_of_its_log_is_not_hidden() {
 
 #[test]
 fn messages_are_never_larger_than_the_memory() {
-    let Some(broker) = shared("messages_are_never_larger_than_the_memory") else { return };
-    let (folder, topic) = (tempfile::tempdir().unwrap(), broker.name("large"));
-    let capture = simulate(folder.path(), "a.pcapng", 14 * 12, "fixed");
+    if !is_possible("messages_are_never_larger_than_the_memory") {
+        return;
+    }
+    let broker = Broker::start();
+    let folder = tempfile::tempdir().unwrap();
+    let capture = simulate(folder.path(), "a.pcapng", 14 * 30, "fixed");
     let keys = ["memory=1MB", "message_events=1000000", "message_pulses=1000"];
-    let ended = Run::over(folder.path(), &topic, &capture, broker.address(), &keys).end();
+    let ended = Run::over(folder.path(), "large", &capture, &broker.address(), &keys).end();
     ended.check_success();
     assert!(ended.said.contains("at most 500000 bytes, half of outputs.kafka.memory"), "{}", ended.said);
-    let messages = messages_of(broker.address(), &topic);
+    let messages = messages_of(&broker.address(), "large");
     assert!(messages.iter().any(|message| message.events.len() > 60_000), "{} messages", messages.len());
     assert_same("large", &all_events(&messages), &ended.events);
 }

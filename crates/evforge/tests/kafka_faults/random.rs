@@ -8,15 +8,14 @@ pub(crate) struct Random {
 }
 
 impl Random {
-    /// By `EVFORGE_SEED`; without it the same each time, or by the clock with `EVFORGE_SOAK`.
+    /// By `EVFORGE_SEED`, or by the clock without it.
     pub(crate) fn of_environment() -> Self {
-        let variable = |name| std::env::var(name).ok();
-        let by_clock = |_| {
+        let by_clock = || {
             let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
             u64::from(now.expect("a clock that is right").subsec_nanos())
         };
-        let seed = variable("EVFORGE_SEED").map(|seed| seed.parse().expect("a number"));
-        let seed = seed.or_else(|| variable("EVFORGE_SOAK").map(by_clock)).unwrap_or(1);
+        let seed = std::env::var("EVFORGE_SEED").ok().map(|seed| seed.parse().expect("a number"));
+        let seed = seed.unwrap_or_else(by_clock);
         Self { seed, state: seed }
     }
 

@@ -1,10 +1,8 @@
 //! The program with `[outputs.kafka]`, under way.
 
-use crate::common::kafka::TopicEnd;
-use crate::common::{PROGRAM, send_signal, written};
-use crate::truth::{Event, config, events_of_csv, minute};
+use crate::common::PROGRAM;
+use crate::truth::{Event, config, events_of_csv};
 use evforge_testkit::kafka_broker::BrokerOptions;
-use evforge_testkit::patience::{wait_for, wait_until};
 use serde_json::Value;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -12,11 +10,11 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+/// Longer than anything takes here, but for a broker that stands still on purpose.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
 /// Small messages, so that there are many.
 pub(crate) const MESSAGE_EVENTS: u64 = 20;
-
-/// Where live runs receive.
-const LIVE: [&str; 4] = ["--address", "127.0.0.1", "--port", "0"];
 
 /// A run of the program, killed if the test ends early.
 pub(crate) struct Run {
@@ -46,6 +44,15 @@ impl Drop for Run {
     }
 }
 
+/// Waits until something is so.
+pub(crate) fn await_that(what: &str, mut is_so: impl FnMut() -> bool) {
+    let end = Instant::now() + PATIENCE;
+    while !is_so() {
+        assert!(Instant::now() < end, "{what}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
 /// Brokers that others take for gone soon after they were killed, and that may come back as soon.
 pub(crate) fn back_soon() -> BrokerOptions {
     let properties = [("broker.session.timeout.ms", "3000"), ("broker.heartbeat.interval.ms", "500")];
@@ -62,7 +69,7 @@ fn keys(brokers: &str, topic: &str) -> Vec<String> {
         format!("outputs.kafka.topic={topic}"),
         "outputs.kafka.source=freia".into(),
         "outputs.kafka.create_topics=true".into(),
-        "outputs.kafka.finish_within=120s".into(),
+        "outputs.kafka.finish_within=60s".into(),
         few,
     ] {
         arguments.extend(["--set".to_owned(), key]);
@@ -71,22 +78,10 @@ fn keys(brokers: &str, topic: &str) -> Vec<String> {
 }
 
 impl Run {
-    /// Starts a live run; events go to a topic of its name. `further` are keys of `[outputs.kafka]`, which replace those that all
-    /// runs have.
+    /// Starts a live run, which ends a second after the last packet; events go to a topic of its name. `further` are keys of
+    /// `[outputs.kafka]`, which replace those that all runs have.
     pub(crate) fn live(folder: &Path, name: &str, brokers: &str, further: &[&str]) -> Self {
-        Self::live_with(folder, name, brokers, &[], further)
-    }
-
-    /// The same, with further arguments about its input.
-    pub(crate) fn live_with(
-        folder: &Path,
-        name: &str,
-        brokers: &str,
-        input: &[&str],
-        further: &[&str],
-    ) -> Self {
-        let input = [&LIVE[..], input].concat();
-        Self::start(Command::new(PROGRAM), folder, name, brokers, &input, further)
+        Self::live_by(Command::new(PROGRAM), folder, name, brokers, further)
     }
 
     /// The same, by a command that runs the program with the arguments after its own.
@@ -97,7 +92,8 @@ impl Run {
         brokers: &str,
         further: &[&str],
     ) -> Self {
-        Self::start(command, folder, name, brokers, &LIVE, further)
+        let input = ["--address", "127.0.0.1", "--port", "0", "--idle", "1s", "--for", "180s"];
+        Self::start(command, folder, name, brokers, &input, further)
     }
 
     /// Starts a run over a capture.
@@ -141,32 +137,15 @@ impl Run {
         self.said.lock().expect("no panic").clone()
     }
 
-    /// Waits until something is so, while it runs or because it has ended.
-    pub(crate) fn wait_until(&mut self, what: &str, mut is_so: impl FnMut(&Self) -> bool) {
-        let (name, said) = (self.name.clone(), Arc::clone(&self.said));
-        wait_until(format_args!("{name}: {what}; it has said: {said:?}"), || {
-            let has_ended = !self.is_running();
-            let is_so = is_so(self);
-            assert!(is_so || !has_ended, "{name}: {what}: it has ended: {}", self.said());
-            is_so
-        });
-    }
-
     /// Waits until it says something.
     pub(crate) fn await_said(&mut self, words: &str) {
-        self.wait_until(words, |run| run.said().contains(words));
-    }
-
-    /// The events in its file, into which they come a second after they were formed.
-    fn formed(&self) -> usize {
-        let file = written(&self.folder, &format!("{}.csv", self.name)).unwrap_or_default();
-        file.iter().filter(|&&byte| byte == b'\n').count().saturating_sub(1)
-    }
-
-    /// Waits until so many more events are in its file.
-    pub(crate) fn await_formed(&mut self, more: usize) {
-        let before = self.formed();
-        self.wait_until("it forms events", |run| run.formed() >= before + more);
+        let end = Instant::now() + PATIENCE;
+        while !self.said().contains(words) {
+            let has_ended = self.child.try_wait().expect("a child").is_some();
+            assert!(!has_ended || self.said().contains(words), "it has ended: {}", self.said());
+            assert!(Instant::now() < end, "{}: it does not say {words}: {}", self.name, self.said());
+            std::thread::sleep(Duration::from_millis(10));
+        }
     }
 
     /// The address at which it receives, once it does.
@@ -182,10 +161,9 @@ impl Run {
         self.child.try_wait().expect("a child").is_none()
     }
 
-    /// Ends it as Ctrl-C does, and waits for its end.
-    pub(crate) fn stop(self) -> Ended {
-        send_signal(self.child.id(), "INT");
-        self.end()
+    pub(crate) fn signal(&self, name: &str) {
+        let id = self.child.id().to_string();
+        assert!(Command::new("kill").args(["-s", name, &id]).status().expect("kill").success());
     }
 
     /// Kills it as SIGKILL does; false if it had ended before.
@@ -196,13 +174,16 @@ impl Run {
         ran
     }
 
-    /// Waits for its end.
+    /// Waits for its end, `PATIENCE` long.
     pub(crate) fn end(mut self) -> Ended {
         let begin = Instant::now();
-        let (name, said) = (self.name.clone(), Arc::clone(&self.said));
-        let status = wait_for(format_args!("the end of {name}, which has said {said:?}"), || {
-            self.child.try_wait().expect("a child")
-        });
+        let status = loop {
+            if let Some(status) = self.child.try_wait().expect("a child") {
+                break status;
+            }
+            assert!(begin.elapsed() < PATIENCE, "{} does not end: {}", self.name, self.said());
+            std::thread::sleep(Duration::from_millis(10));
+        };
         let took = begin.elapsed();
         if let Some(reader) = self.reader.take() {
             reader.join().expect("no panic");
@@ -262,22 +243,24 @@ impl Ended {
     }
 }
 
-/// Packets on their way to a run, for half a minute at least; nothing is sent any more when it is dropped.
+/// Packets on their way to a run; nothing is sent any more when it is dropped.
 pub(crate) struct Replay(Child);
 
 impl Replay {
-    /// Sends packets of [`minute`], this many times faster than they were recorded, and waits until some of what comes of them is in
-    /// the topic.
-    pub(crate) fn start(run: &mut Run, brokers: &str, speed: u32) -> Self {
+    /// Sends a capture, this many times faster than it was recorded.
+    pub(crate) fn start(capture: &Path, address: &str, speed: u32) -> Self {
         let mut command = Command::new(PROGRAM);
-        command.args(["replay", "--to", &run.address(), "--speed", &speed.to_string()]).arg(minute());
-        let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the program starts");
-        TopicEnd::new(brokers, &run.name).wait_for(200);
-        Self(child)
+        command.args(["replay", "--overwrite", "--to", address, "--speed", &speed.to_string()]).arg(capture);
+        Self(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the program starts"))
     }
 
     /// Sends no more.
     pub(crate) fn stop(self) {}
+
+    /// True as long as there is something to send.
+    pub(crate) fn is_running(&mut self) -> bool {
+        self.0.try_wait().expect("a child").is_none()
+    }
 }
 
 impl Drop for Replay {

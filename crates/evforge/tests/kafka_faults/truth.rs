@@ -4,7 +4,6 @@ use crate::common::kafka::{TopicMessage, read_topic};
 use crate::common::{evforge, workspace};
 use evforge_messages::{Message, decode};
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 
 /// An event: its pulse, its time since that, and its pixel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -38,19 +37,6 @@ pub(crate) fn simulate(folder: &Path, name: &str, pulses: u32, start: &str) -> P
         path.to_str().expect("text"),
     ]);
     path
-}
-
-/// A minute of packets for all tests, 600 000 neutrons.
-pub(crate) fn minute() -> &'static Path {
-    static MINUTE: OnceLock<PathBuf> = OnceLock::new();
-    MINUTE.get_or_init(|| {
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
-        let own = simulate(folder, &format!("minute-{}.pcapng", std::process::id()), 14 * 60, "fixed");
-        // Another program may have made it, the same one, and be reading it.
-        let path = folder.join("minute.pcapng");
-        std::fs::rename(own, &path).expect("a new name");
-        path
-    })
 }
 
 /// The events of a capture, formed without anything else.
