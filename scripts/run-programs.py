@@ -27,7 +27,7 @@ THREADS = os.environ.get("RUST_TEST_THREADS", str(CORES))
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")).absolute()
 SECONDS = TARGET / "test-seconds.json"
 # What takes longest begins first, on a host that has no times of its own yet.
-LONGEST = [f"-p evforge --test {name}" for name in ("live", "kafka", "wire", "program", "control", "kafka_faults", "kafka_write")]
+LONGEST = [f"-p evforge --test {name}" for name in ("live", "kafka", "wire", "program", "control", "kafka_write")]
 LONGEST += ["-p evforge-filewriter --test control", "-p evforge-view --test page", "-p evforge-train --test train"]
 # These measure the host or slow it down on purpose, or need real time: nothing runs beside them.
 ALONE = {"-p evforge --test losses", "-p evforge --test kafka_faults"}
