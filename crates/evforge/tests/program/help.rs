@@ -76,7 +76,10 @@ fn companion(example: &str) -> (String, String) {
         let run = "evforge run --config configs/gdgem-srs.toml --view 127.0.0.1:8080 --monitor monitor.json --quiet";
         let (run, _) = receiving(run, 1);
         let page = "until (: < /dev/tcp/127.0.0.1/8080) 2> no-page; do sleep 0.02; done";
-        before(&format!("{run}; {page}; evforge replay run.pcapng --unpaced > replayed.txt"))
+        let replay = "evforge replay run.pcapng --unpaced > replayed.txt";
+        let formed = "evforge ctl counters detector.packets_formed_from --json | tr -dc 0-9";
+        let formed = format!("until [ \"$({formed})\" -gt 0 ]; do sleep 0.02; done");
+        before(&format!("{run}; {page}; {replay}; {formed}"))
     } else if is_of("drop send") {
         receiving("evforge drop receive --streams 4 --quiet", 4)
     } else if is_of("drop receive") {

@@ -59,6 +59,7 @@ fn carbon_has_every_counter_with_the_value_of_the_report() {
     let carbon = place.start();
     let config = configuration("nmx.toml", &tables(&place, ""), folder);
     let program = LiveProgram::start(&config, folder, &[]);
+    place.values_when(|values| last(values, "detector.packets_received") == Some(0.0));
     let (packets, to) = (capture(folder).display().to_string(), program.address.clone());
     evforge(&["replay", &packets, "--to", &to, "--rate", "20kpps"]);
     let (stream, _) = program.finish();

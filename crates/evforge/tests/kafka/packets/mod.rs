@@ -29,7 +29,15 @@ fn the_events_of_every_capture_are_formed_again_from_a_topic() {
             let again = run(&config, &[&["--input-kafka", &input], further].concat());
             assert_eq!(again.status, original.status, "{name}: {}", again.said);
             assert!(original.events.lines().count() > 1 || name == "beam-monitors", "{name}: no events");
-            assert!(again.events == original.events, "{name}: other events");
+            if again.events != original.events {
+                let lines = || again.events.lines().zip(original.events.lines());
+                let first = lines().position(|(again, original)| again != original);
+                let counts = [&again, &original].map(|run| run.events.lines().count());
+                panic!(
+                    "{name} {further:?}: other events from {first:?} on, of {counts:?}: {:#}{}",
+                    again.report, again.said
+                );
+            }
             let stream = |report: &Value| {
                 let stream = &report["streams"][0];
                 (stream["packets"].clone(), stream["counters"].clone(), report["calendar"].clone())

@@ -29,8 +29,11 @@ pub(crate) struct Written {
 /// By the key, with headers.
 pub(crate) const PLAIN: Written = Written { partition: None, has_headers: true };
 
+/// Idempotent, as that of the outputs: what a busy broker asks for once more would come in another order.
 pub(crate) fn producer(brokers: &str) -> BaseProducer {
-    ClientConfig::new().set("bootstrap.servers", brokers).set("linger.ms", "5").create().expect("a producer")
+    let mut config = ClientConfig::new();
+    config.set("bootstrap.servers", brokers).set("linger.ms", "5").set("enable.idempotence", "true");
+    config.create().expect("a producer")
 }
 
 /// Writes all packets of a capture into a topic, each as `how` says; those for which it says nothing are left out, though they
