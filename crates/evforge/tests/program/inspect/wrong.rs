@@ -23,6 +23,10 @@ const FITS: &[(&str, &str)] = &[
     ("sonde/generated_255.pkts", "configs/sonde.toml"),
 ];
 
+/// Captures of formats that one above has as well: one wrong configuration is enough for them.
+const AGAIN: [&str; 3] =
+    ["gdgem/vmm2_recorded_2018.pkts", "multigrid/generated_jumbo.pkts", "multiblade/generated.pkts"];
+
 /// Pairs that do belong together.
 const RIGHT: &[(&str, &str)] = &[
     ("nmx", "ess/nmx_monitoring.pcapng"),
@@ -68,6 +72,9 @@ fn every_shipped_configuration_refuses_every_capture_of_another_format_and_names
                 let no_event = status == Some(4) && said.contains("no event was formed");
                 let belongs = !said.contains("does not belong") && !said.contains("could be");
                 assert!((status == Some(0) || no_event) && belongs, "{name} with {path}: {said}");
+                continue;
+            }
+            if AGAIN.contains(path) && name != "beam-monitors" {
                 continue;
             }
             pairs += 1;
