@@ -62,15 +62,24 @@ class Program:
 
 
 def build():
-    """Builds the programs; None if that fails."""
-    command = [CARGO, "test", "--workspace", "--locked", "--no-run", "--message-format", "json-render-diagnostics"]
-    programs = []
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as cargo:
-        for line in cargo.stdout:
-            message = json.loads(line)
-            if message["reason"] == "compiler-artifact" and message["profile"]["test"] and message["executable"]:
-                programs.append(Program(message))
-    return None if cargo.returncode else programs
+    """Builds the programs, and benchmarks for their lints, and says how many warnings came with that; none of both if it fails."""
+    programs, warnings = {}, set()
+    for further in ([], ["--benches"]):
+        command = [CARGO, "test", "--workspace", "--locked", "--no-run", "--message-format", "json", *further]
+        with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as cargo:
+            for line in cargo.stdout:
+                message = json.loads(line)
+                if message["reason"] == "compiler-artifact" and message["profile"]["test"] and message["executable"]:
+                    if message["target"]["kind"] != ["bench"]:
+                        programs[message["executable"]] = Program(message)
+                # A library that is built for its own tests, too, has each of its warnings twice.
+                if message["reason"] == "compiler-message" and (said := message["message"])["rendered"] not in warnings:
+                    print(said["rendered"], flush=True)
+                    if said["level"] == "warning":
+                        warnings.add(said["rendered"])
+        if cargo.returncode:
+            return None, None
+    return list(programs.values()), len(warnings)
 
 
 def environment_of_tests():
@@ -178,12 +187,14 @@ def main():
 
 
 def build_and_run(words, kafka):
-    programs = build()
+    programs, warnings = build()
     if programs is None:
         return 101
     print(f"built {len(programs)} test programs", flush=True)
+    if warnings:
+        print(f"error: {warnings} warnings of the compiler and of clippy, each of which is an error", flush=True)
     chosen = [program for program in programs if not words or any(word in program.name for word in words)]
-    return 0 if Run(chosen, kafka()).to_the_end() else 101
+    return 0 if Run(chosen, kafka()).to_the_end() and not warnings else 101
 
 
 if __name__ == "__main__":

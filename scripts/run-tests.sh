@@ -16,6 +16,13 @@ export EVFORGE_SKIPPED
 
 failed=()
 took=()
+EVFORGE_CLIPPY=$(rustc --print sysroot)/bin/clippy-driver
+if [ -x "$EVFORGE_CLIPPY" ]; then
+    export EVFORGE_CLIPPY RUSTC_WORKSPACE_WRAPPER=$PWD/scripts/rustc.sh
+else
+    echo "skipped: lints: clippy (rustup component add clippy)"
+    [ "${EVFORGE_REQUIRE:-}" != all ] || failed+=("lints")
+fi
 
 step() {
     local name=$1
@@ -32,8 +39,8 @@ programs() {
     return "${PIPESTATUS[0]}"
 }
 
-documentation_tests() {
-    cargo test --workspace --locked --doc --no-fail-fast 2>&1 | tee -a "$doc_log"
+documentation() {
+    RUSTDOC=$PWD/scripts/rustdoc.sh cargo test --workspace --locked --doc --no-fail-fast 2>&1 | tee -a "$doc_log"
     return "${PIPESTATUS[0]}"
 }
 
@@ -72,21 +79,6 @@ page() {
     (cd web && npm run --silent check && npm run --silent check-dist)
 }
 
-lints() {
-    cargo clippy --workspace --all-targets --locked -- -D warnings
-}
-
-# With what the lints have left: cargo takes it for its own if the compiler is called in the same way (else it takes longer).
-documentation() {
-    local driver
-    driver=$(rustc --print sysroot)/bin/clippy-driver
-    [ -x "$driver" ] && export RUSTC_WORKSPACE_WRAPPER=$driver CLIPPY_ARGS=-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__
-    RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
-    local status=$?
-    unset RUSTC_WORKSPACE_WRAPPER CLIPPY_ARGS
-    return $status
-}
-
 other_platforms() {
     local status=0
     # One of each kind of processor and of system; make cross has all.
@@ -104,10 +96,8 @@ other_platforms() {
 compile_alongside() {
     until grep -qE '^built |^error' "$log" || [ -e "$tests_done" ]; do sleep 1; done
     chrt --idle --pid 0 "$BASHPID" && renice -n 19 "$BASHPID" >/dev/null
-    step "examples in the documentation of the code (cargo test --doc)" documentation_tests
-    step "lints (cargo clippy)" lints
+    step "documentation of the code, and the examples in it (scripts/rustdoc.sh)" documentation
     step "other platforms (scripts/cross.sh)" other_platforms
-    step "documentation (cargo doc)" documentation
     printf '%s\n' "${failed[@]}" >"$alongside_failed"
 }
 
@@ -136,7 +126,7 @@ cat "$doc_log" >>"$log"
 if [ -e "$alongside_failed" ]; then
     while read -r name; do [ -z "$name" ] || failed+=("$name"); done <"$alongside_failed"
 else
-    failed+=("lints, other platforms, documentation: ended before they were done, see $alongside_log")
+    failed+=("documentation, other platforms: ended before they were done, see $alongside_log")
 fi
 
 # Which tests failed, with the file that they are in; and test programs that did not come to their end.
