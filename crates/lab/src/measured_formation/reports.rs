@@ -36,6 +36,11 @@ impl FormationPoint {
     }
 }
 
+/// How many packets the sender says that it has sent.
+pub(super) fn packets_sent(report: &Path) -> Result<u64, MeasureError> {
+    count(&json(report)?, "/packets").map_err(|problem| wrong(report, problem))
+}
+
 /// Joins both, and gives the run's report for whatever else is in it; the run was at work for `behind` after the last packet was sent.
 pub(super) fn join(
     sent: &Path,

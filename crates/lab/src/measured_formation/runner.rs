@@ -16,6 +16,8 @@ use std::time::{Duration, Instant};
 const IDLE: Duration = Duration::from_millis(500);
 /// What a run may need after that for its last events, its files and its report, whatever its rate: it is not counted against it.
 const TO_END: Duration = Duration::from_millis(200);
+/// Times that a sender that sends nothing is started.
+const MOST_TRIES: usize = 10;
 /// A load is sent within this time, however slowly.
 const LONGEST: Duration = Duration::from_secs(600);
 
@@ -121,7 +123,14 @@ impl FormationRunner<'_> {
         let page = if into == Destination::View { Some(run.page()?) } else { None };
         let (before, threads_before) = (run.processor_now().unwrap_or_default(), run.threads().clone());
         let watch = begin(&ReadyRun { page })?;
-        Program::start(self.sender(load, to, rate, &sent), "the sender")?.wait_good(LONGEST, self.stop)?;
+        // A host that holds the sender up for all of its time lets it send nothing, and the run waits for a first packet.
+        for _ in 0..MOST_TRIES {
+            Program::start(self.sender(load, to, rate, &sent), "the sender")?
+                .wait_good(LONGEST, self.stop)?;
+            if reports::packets_sent(&sent)? > 0 {
+                break;
+            }
+        }
         let sent_all = Instant::now();
         watch.all_sent();
         let status = run.wait(PATIENCE, self.stop)?;
