@@ -5,7 +5,7 @@
 
 use crate::event_order::TimedEvent;
 use crate::hit::{KEY_TIME_LIMIT, PAYLOAD_LIMIT, TimeKey, Timed as _};
-use crate::memory::touched;
+use crate::memory::room_for;
 use crate::time_order::order_payloads;
 use crate::time_sort::TimeSort;
 
@@ -24,7 +24,7 @@ pub struct EventSort {
 impl Default for EventSort {
     fn default() -> Self {
         let key = TimeKey::new(TimedEvent { time: 1, pixel_id: 1 }, 0);
-        Self { keys: touched(key, MOST_EVENTS), by_time: TimeSort::new(MOST_EVENTS) }
+        Self { keys: room_for(key, MOST_EVENTS), by_time: TimeSort::new(MOST_EVENTS) }
     }
 }
 

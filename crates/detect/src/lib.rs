@@ -70,7 +70,7 @@ pub mod isis;
 mod ledger_tests;
 pub mod linked_clusters;
 pub mod matched_clusters;
-mod memory;
+pub mod memory;
 pub mod module_windows;
 pub mod multiblade;
 pub mod multigrid;

@@ -7,7 +7,7 @@
 
 use crate::cluster::{Cluster, ClusterRule};
 use crate::hit::{STRIP_LIMIT, TimeKey};
-use crate::memory::touched;
+use crate::memory::room_for;
 use std::ops::Range;
 
 /// Strips there can be.
@@ -42,10 +42,10 @@ impl LinkedClusters {
         Self {
             latest: vec![Latest { group: 0, hit: 0 }; STRIPS].into(),
             group: 0,
-            earlier: touched(1, max_group),
-            numbers: touched(1, max_group),
-            clusters: touched(full, max_group),
-            kept: touched(full, max_group),
+            earlier: room_for(1, max_group),
+            numbers: room_for(1, max_group),
+            clusters: room_for(full, max_group),
+            kept: room_for(full, max_group),
         }
     }
 

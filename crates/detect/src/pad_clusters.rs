@@ -7,7 +7,7 @@ use crate::cluster::Cluster;
 use crate::hit::{STRIP_LIMIT, TimeKey};
 use crate::linked_clusters::LinkedClusters;
 use crate::matched_clusters::MatchedClusters;
-use crate::memory::touched;
+use crate::memory::room_for;
 use crate::plane_matching::PLANES;
 use crate::plane_set::{Found, GroupClusterer};
 use crate::strip_rules::StripRules;
@@ -94,7 +94,7 @@ impl PadClusters {
         Self {
             rule,
             linked: LinkedClusters::new(max_group),
-            clusters: touched(MatchedClusters { joined: 1, ..MatchedClusters::default() }, max_group),
+            clusters: room_for(MatchedClusters { joined: 1, ..MatchedClusters::default() }, max_group),
         }
     }
 

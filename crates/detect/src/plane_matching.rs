@@ -14,7 +14,7 @@
 use crate::cluster::Cluster;
 pub use crate::cluster::MatchBy;
 pub use crate::matched_clusters::{MatchedClusters, PLANES};
-use crate::memory::touched;
+use crate::memory::room_for;
 use crate::pairing::{Ambiguous, PairRule};
 use crate::plane_pairs::PlanePairs;
 use std::collections::VecDeque;
@@ -52,7 +52,7 @@ impl PlaneMatcher {
     pub fn new(rule: MatchRule, time_bins: usize, capacity: usize) -> Self {
         Self {
             waiting: std::array::from_fn(|_| {
-                touched(Cluster { hits: 1, ..Cluster::default() }, capacity).into()
+                room_for(Cluster { hits: 1, ..Cluster::default() }, capacity).into()
             }),
             current: MatchedClusters::default(),
             reached: 0,

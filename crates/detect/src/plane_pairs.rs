@@ -6,7 +6,7 @@
 
 use crate::cluster::{Cluster, MatchBy};
 use crate::matched_clusters::{MatchedClusters, PLANES};
-use crate::memory::touched;
+use crate::memory::room_for;
 use crate::pairing::{Ambiguous, PairRule, Pairing, Traits};
 use std::collections::VecDeque;
 
@@ -33,7 +33,7 @@ impl PlanePairs {
         Self {
             by,
             drops_ambiguous: ambiguous == Ambiguous::Drop,
-            gathered: std::array::from_fn(|_| touched(full, LARGEST_SET)),
+            gathered: std::array::from_fn(|_| room_for(full, LARGEST_SET)),
             traits: std::array::from_fn(|_| Vec::with_capacity(LARGEST_SET)),
             pairing: Pairing::new(rule, LARGEST_SET),
             ready: VecDeque::with_capacity(PLANES * LARGEST_SET),

@@ -6,7 +6,7 @@
 
 use crate::cluster::Cluster;
 use crate::hit::{Hit, TimeKey};
-use crate::memory::touched;
+use crate::memory::room_for;
 use crate::plane_matching::PLANES;
 use crate::plane_sorter::{NextGroup, PlaneSorter};
 use crate::strip_clusterer::StripClusterer;
@@ -114,7 +114,7 @@ impl<C: GroupClusterer, const N: usize> PlaneSet<C, N> {
         Self {
             sorters: std::array::from_fn(sorter),
             clusterers: std::array::from_fn(|plane| clusterer(names[plane])),
-            found: std::array::from_fn(|_| touched(full, rules.max_group).into()),
+            found: std::array::from_fn(|_| room_for(full, rules.max_group).into()),
             capacity: rules.max_group,
             names,
             closing: Closing::default(),

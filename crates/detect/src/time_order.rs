@@ -9,7 +9,7 @@
 //! come, wait *afar* with their full time until the base is moved to them.
 
 use crate::hit::{KEY_TIME_LIMIT, TimeKey, Timed};
-use crate::memory::touched;
+use crate::memory::room_for;
 use crate::source_clock::AcceptedHits;
 use crate::time_sort::{TimeSort, put_right};
 
@@ -88,12 +88,12 @@ impl TimeOrder {
         Self {
             epoch: 0,
             base: 0,
-            near: touched(key, capacity),
+            near: room_for(key, capacity),
             // Not touched: in a detector that runs as it should it stays empty.
             far: Vec::with_capacity(capacity),
             first_far: NEVER,
             capacity,
-            sorted: touched(key, capacity + unread),
+            sorted: room_for(key, capacity + unread),
             cursor: 0,
             time_sort: TimeSort::new(capacity),
             payload_order: false,

@@ -11,7 +11,7 @@
 //! hits of equal time are sums, minima and maxima.
 
 use crate::hit::{Hit, TimeKey};
-use crate::memory::touched;
+use crate::memory::room_for;
 
 /// Keys up to which comparisons are faster.
 const FEW: usize = 64;
@@ -29,6 +29,7 @@ type Places = [u32; VALUES];
 #[derive(Debug)]
 pub struct TimeSort {
     places: Box<[Places; 2]>,
+    /// Room for keys; as long as the most that were sorted so far.
     other: Vec<TimeKey>,
     /// Low bits of the time since the first key that are not looked at.
     decimation: u32,
@@ -38,9 +39,7 @@ impl TimeSort {
     /// Working memory for `capacity` keys.
     pub fn new(capacity: usize) -> Self {
         let key = TimeKey::new(Hit { time: 1, strip: 1, adc: 1 }, 0);
-        let mut other = touched(key, capacity);
-        other.resize(capacity, key);
-        Self { places: Box::new([[0; VALUES]; 2]), other, decimation: 0 }
+        Self { places: Box::new([[0; VALUES]; 2]), other: room_for(key, capacity), decimation: 0 }
     }
 
     /// Leaves this many low bits of the times out of account: keys whose times since the first key differ in these
@@ -63,7 +62,7 @@ impl TimeSort {
     /// Sorts `keys` by time.
     pub fn sort(&mut self, keys: &mut [TimeKey]) {
         let decimation = self.decimation;
-        if keys.len() <= FEW || keys.len() > self.other.len() {
+        if keys.len() <= FEW || keys.len() > self.other.capacity() {
             let first = keys.iter().map(|key| key.time()).min().unwrap_or(0);
             keys.sort_by_key(|key| (key.time() - first) >> decimation);
             return;
@@ -80,6 +79,9 @@ impl TimeSort {
         let most_bits = keys.len().ilog2().clamp(FEWEST_DIGIT_BITS, DIGIT_BITS);
         let digits = bits.div_ceil(most_bits);
         let digit_bits = bits.div_ceil(digits);
+        if self.other.len() < keys.len() {
+            self.other.resize(keys.len(), keys[0]);
+        }
         let other = &mut self.other[..keys.len()];
         let digit = |number| Digit::new(first, decimation + number * digit_bits, digit_bits);
         if digits == 2 {

@@ -123,6 +123,7 @@ impl LiveRun<'_> {
         }
         let samples = self.samples.map(|file| file.start(WhenBehind::Drop)).transpose()?;
         let (queue, writing) = samples.unzip();
+        evforge_detect::memory::touch_in_advance();
         let detector =
             config.build_detector_with(queue.map(|queue| Box::new(queue) as Box<dyn SampleSink>))?;
         let pulses = config.pulse_stage(detector.as_ref(), CalendarRule::Live(Arc::clone(&self.clock)));

@@ -14,7 +14,7 @@ mod rule;
 
 use crate::cluster::Cluster;
 use crate::matched_clusters::{MatchedClusters, PLANES};
-use crate::memory::touched;
+use crate::memory::room_for;
 use crate::pairing::{Ambiguous, MARGIN, Pair, PairRule, Pairing, Traits};
 use crate::plane_matching::MatchRule;
 use rule::{Look, TripleRule, U, X, Y, look};
@@ -107,7 +107,7 @@ impl ThirdPlane {
         Self {
             rule: TripleRule { third, pairs },
             drops_ambiguous: rule.ambiguous == Ambiguous::Drop,
-            gathered: std::array::from_fn(|_| touched(full, LARGEST_SET)),
+            gathered: std::array::from_fn(|_| room_for(full, LARGEST_SET)),
             looks: std::array::from_fn(|_| Vec::with_capacity(LARGEST_SET)),
             candidates: Vec::with_capacity(LARGEST_SET.pow(3)),
             triples: Vec::with_capacity(LARGEST_SET),
@@ -115,7 +115,7 @@ impl ThirdPlane {
             pairings: pairs.map(|rule| Pairing::new(rule, LARGEST_SET)),
             rest: std::array::from_fn(|_| Vec::with_capacity(LARGEST_SET)),
             traits: std::array::from_fn(|_| Vec::with_capacity(LARGEST_SET)),
-            ready: touched(assigned, THREE * LARGEST_SET).into(),
+            ready: room_for(assigned, THREE * LARGEST_SET).into(),
             held: 0,
             reached: 0,
             max_difference: rule.max_difference.saturating_add(apart),
