@@ -81,19 +81,22 @@ impl GraphiteOutput {
     /// Makes a block if it is time to. Its time is that at which it was due, so that no interval is without one because
     /// this is called a little earlier or later; unless it is late by far.
     fn tick(&mut self) {
-        let now = self.clock.elapsed();
+        let (now, unix) = (self.clock.elapsed(), self.unix_time());
         let due = self.made.map_or(now, |made| made + self.interval);
         let Some(late) = now.checked_sub(due) else { return };
         let late = if late < self.interval { late } else { Duration::ZERO };
         self.made = Some(now - late);
-        self.make(late);
+        self.make(unix.saturating_sub(late));
     }
 
-    /// Makes a block that was due so long ago.
-    fn make(&mut self, late: Duration) {
+    fn unix_time(&self) -> Duration {
+        Duration::from_nanos(self.clock.unix_ns())
+    }
+
+    /// Makes a block of this time, since 1970. Readings of the host may take some milliseconds: their time is that before them.
+    fn make(&mut self, time: Duration) {
         let mut sections = vec![Section::of_run(&self.stream, &self.detector, run_metrics(&self.state))];
         sections.extend(self.host.as_ref().map(|host| Section::of_host(host.readings())));
-        let time = Duration::from_nanos(self.clock.unix_ns()).saturating_sub(late);
         self.sender.push(&lines(&self.prefix, &sections, time.as_secs()));
     }
 }
@@ -132,13 +135,13 @@ impl Output for GraphiteOutput {
     /// is counted as dropped.
     fn finish(&mut self, state: &Arc<RunState>) -> Result<(), OutputError> {
         self.state = Arc::clone(state);
-        self.make(Duration::ZERO);
+        self.make(self.unix_time());
         self.sender.end(LAST);
         Ok(())
     }
 
     fn abandon(&mut self) -> Option<String> {
-        self.make(Duration::ZERO);
+        self.make(self.unix_time());
         self.sender.end(LAST);
         let GraphiteCounters { lines_dropped, .. } = self.sender.counters();
         (lines_dropped > 0).then(|| format!("{lines_dropped} lines were not sent to Graphite"))
