@@ -11,12 +11,8 @@ use std::net::{TcpStream, ToSocketAddrs};
 use std::time::{Duration, Instant};
 
 /// What a client that only asks is set to, unless the settings say otherwise: not to wait longer than a person does.
-const HASTY: [(&str, &str); 4] = [
-    ("socket.connection.setup.timeout.ms", "4000"),
-    ("api.version.request.timeout.ms", "3000"),
-    ("reconnect.backoff.ms", "50"),
-    ("reconnect.backoff.max.ms", "500"),
-];
+const HASTY: [(&str, &str); 2] =
+    [("socket.connection.setup.timeout.ms", "4000"), ("api.version.request.timeout.ms", "3000")];
 /// How long a broker that others name may take to accept a connection.
 const CONNECT: Duration = Duration::from_secs(3);
 

@@ -11,9 +11,9 @@ use std::thread::Thread;
 use std::time::{Duration, Instant};
 
 /// How long an answer is waited for at first, and at most, before it is asked again. The library gives a request up when its time is
-/// over: a broker that takes longer than all of them would never be heard.
+/// over, and closes the connection: three answers (of the connection, of the topic, the one asked for) must fit into the longest.
 const FIRST: Duration = Duration::from_millis(150);
-const LONGEST: Duration = Duration::from_secs(2);
+const LONGEST: Duration = Duration::from_secs(4);
 /// How long brokers may take for an answer, and for all answers that are needed before something begins.
 const AN_ANSWER: Duration = Duration::from_secs(10);
 const ALL_ANSWERS: Duration = Duration::from_secs(30);

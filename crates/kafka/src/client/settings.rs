@@ -12,8 +12,10 @@ use std::fmt;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
-/// The name that brokers know evforge by, unless `client.id` is set.
-const CLIENT_ID: &str = "evforge";
+/// What every client is set to, unless the settings say otherwise. A broker that is back is found within a second, and an answer that
+/// was given up, with its connection, is asked for again as soon.
+const OURS: [(&str, &str); 3] =
+    [("client.id", "evforge"), ("reconnect.backoff.ms", "50"), ("reconnect.backoff.max.ms", "1000")];
 /// What librdkafka calls the brokers. They have a key of their own.
 const BROKERS: [&str; 2] = ["bootstrap.servers", "metadata.broker.list"];
 /// Options that most people look for, to suggest one for a word that is none.
@@ -86,7 +88,9 @@ impl ClientSettings {
     pub fn config(&self, defaults: &[(&str, &str)]) -> Result<ClientConfig, ClientError> {
         let mut pairs: BTreeMap<String, String> =
             defaults.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
-        pairs.entry("client.id".to_owned()).or_insert_with(|| CLIENT_ID.to_owned());
+        for (key, value) in OURS {
+            pairs.entry(key.to_owned()).or_insert_with(|| value.to_owned());
+        }
         let mut brokers = self.brokers.clone();
         if let Some(path) = &self.kafka_config {
             for (key, value) in kafka_config::read(path)? {
