@@ -11,7 +11,7 @@ use evforge_core::run_state::RunState;
 use evforge_picture::PictureSet;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Instant;
 
 /// How far the input of a stream has come.
@@ -55,7 +55,8 @@ pub(crate) struct Accumulator {
     outside_geometry: AtomicU64,
     before_first_pulse: AtomicU64,
     beyond_spectrum: AtomicU64,
-    replaced: AtomicU64,
+    /// How often pixels and spectra were replaced: held while they are, and by who reads them.
+    replaced: Mutex<u64>,
     /// Milliseconds from `started` to the newest batch with events; means nothing unless `has_events`.
     last_event_ms: AtomicU64,
     has_events: AtomicBool,
@@ -96,7 +97,7 @@ impl Accumulator {
             outside_geometry: AtomicU64::new(0),
             before_first_pulse: AtomicU64::new(0),
             beyond_spectrum: AtomicU64::new(0),
-            replaced: AtomicU64::new(0),
+            replaced: Mutex::new(0),
             last_event_ms: AtomicU64::new(0),
             has_events: AtomicBool::new(false),
             input: AtomicU8::new(InputState::Running as u8),
@@ -164,14 +165,16 @@ impl Accumulator {
 
     /// Replaces pixels and spectrum by what takes their place.
     pub(crate) fn replace(&self, pixels: impl Iterator<Item = u64>, spectrum: impl Iterator<Item = u64>) {
+        let mut replaced = self.whole();
         for (place, value) in self.pixels.iter().zip(pixels).chain(self.spectra.iter().zip(spectrum)) {
             place.store(value, Relaxed);
         }
-        bump(&self.replaced, 1);
+        *replaced += 1;
     }
 
-    pub(crate) fn replaced(&self) -> u64 {
-        self.replaced.load(Relaxed)
+    /// How often they were replaced; they are not while somebody has this.
+    pub(crate) fn whole(&self) -> MutexGuard<'_, u64> {
+        lock(&self.replaced)
     }
 
     /// Closes a batch of this many events.

@@ -108,7 +108,7 @@ impl Shared {
 
     /// How often the pictures of sinks were replaced as a whole.
     pub(crate) fn replaced(&self) -> u64 {
-        self.streams().iter().map(|stream| stream.replaced()).sum()
+        self.streams().iter().map(|stream| *stream.whole()).sum()
     }
 
     /// All pictures now, for a script.
@@ -118,6 +118,7 @@ impl Shared {
         let mut images = self.pictured.set().images();
         let mut spectrum = vec![0; self.bins.count];
         for stream in self.streams() {
+            let _whole = stream.whole();
             self.pictured.set().add(&mut images, stream.pixels());
             for part in 0..stream.spectrum_count() {
                 add_to(&mut spectrum, stream.spectrum(part));
@@ -132,6 +133,7 @@ impl Shared {
         let places = self.pictured.places(picture, None);
         let mut counts = vec![0; nx as usize * ny as usize];
         for stream in self.streams() {
+            let _whole = stream.whole();
             for (&place, count) in places.iter().zip(stream.pixels()) {
                 // Nowhere lies beyond every picture.
                 if let Some(sum) = counts.get_mut(place as usize) {
@@ -145,7 +147,10 @@ impl Shared {
     /// Counts per bin of a part of the pixels, since the start.
     pub(crate) fn spectrum(&self, part: usize) -> Vec<u64> {
         let mut spectrum = vec![0; self.bins.count];
-        self.streams().iter().for_each(|stream| add_to(&mut spectrum, stream.spectrum(part)));
+        for stream in self.streams() {
+            let _whole = stream.whole();
+            add_to(&mut spectrum, stream.spectrum(part));
+        }
         spectrum
     }
 

@@ -1,6 +1,6 @@
 //! What browsers get: pictures, as many as they acknowledge, and a goodbye.
 
-use crate::common::{Browser, feed, options, start};
+use crate::common::{Browser, ask, feed, options, start};
 use evforge_core::ledger::{DetectorLedger, SourceLedger};
 use evforge_core::losses::LossLocation;
 use evforge_core::output::Output;
@@ -53,9 +53,9 @@ async fn a_picture_that_has_not_changed_is_not_sent_again() {
     browser.update_until(|status, _| has_frame(status)).await;
 }
 
-#[tokio::test]
-async fn what_takes_the_place_of_counts_is_named_and_sent_whenever_it_is_another() {
-    let words = ShownContent {
+/// A view of trains, with three pulses.
+fn words() -> ShownContent {
+    ShownContent {
         things: "trains".to_owned(),
         pixel: "mean".to_owned(),
         panel: "module".to_owned(),
@@ -63,8 +63,12 @@ async fn what_takes_the_place_of_counts_is_named_and_sent_whenever_it_is_another
         chart: "Pulses".to_owned(),
         across: "pulse".to_owned(),
         up: "sum".to_owned(),
-    };
-    let (view, mut sink) = start(ViewOptions { content: Some((words.clone(), 3)), ..options(2, 2) });
+    }
+}
+
+#[tokio::test]
+async fn what_takes_the_place_of_counts_is_named_and_sent_whenever_it_is_another() {
+    let (view, mut sink) = start(ViewOptions { content: Some((words(), 3)), ..options(2, 2) });
     let mut browser = Browser::open(view.address()).await;
     assert_eq!(browser.hello["spectrum"], json!({"bin_ns": 1, "bins": 3, "period_ns": 3}));
     let content = &browser.hello["content"];
@@ -81,8 +85,35 @@ async fn what_takes_the_place_of_counts_is_named_and_sent_whenever_it_is_another
         let status = browser.update_until(|_, picture| picture.is_some_and(is_there)).await;
         assert_eq!(status["events"], 1);
     }
-    let refused = LiveView::start(ViewOptions { content: Some((words, 0)), ..options(2, 2) });
+    let refused = LiveView::start(ViewOptions { content: Some((words(), 0)), ..options(2, 2) });
     assert!(refused.unwrap_err().to_string().contains("number of bins is 0"));
+}
+
+#[test]
+fn what_is_replaced_while_it_is_read_is_no_mixture() {
+    const SIDE: u32 = 256;
+    let (view, mut sink) = start(ViewOptions { content: Some((words(), 3)), ..options(SIDE, SIDE) });
+    let is_over = AtomicBool::new(false);
+    let pictures: Vec<_> = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for number in (0..).take_while(|_| !is_over.load(Ordering::Relaxed)) {
+                let pixels = (0..SIDE * SIDE).map(|_| number);
+                sink.replace(pixels, [number; 3].into_iter());
+                // Who reads has a turn.
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        });
+        let address = view.address();
+        let pictures =
+            (0..30).map(|_| ask("GET", address, "/api/image.json", &address.to_string(), "").json());
+        let pictures = pictures.collect();
+        is_over.store(true, Ordering::Relaxed);
+        pictures
+    });
+    for picture in pictures {
+        let counts = picture["counts"].as_array().unwrap();
+        assert!(counts.iter().all(|count| *count == counts[0]), "a mixture of {} and others", counts[0]);
+    }
 }
 
 #[tokio::test]
