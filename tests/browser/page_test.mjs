@@ -55,7 +55,9 @@ try {
     const wrong = correlation(after.counts, mirrored(expected, turn));
     check(wrong < 0.3, `correlation with its mirror image in ${name}: ${wrong.toFixed(3)} (below 0.3)`);
   }
-  const drawn = correlation(await drawnBrightness(page, expected.nx, expected.ny), expected.values);
+  // Brightness is no count: it takes more of them to look as expected.
+  const brightness = async () => correlation(await drawnBrightness(page, expected.nx, expected.ny), expected.values);
+  const drawn = await waitUntil(page, brightness, (found) => found >= 0.8, "a drawn picture as expected");
   check(drawn >= 0.8, `correlation of the drawn picture, y upwards: ${drawn.toFixed(3)} (at least 0.8)`);
 
   // Of a busy host there may be fewer updates for a while.
