@@ -8,6 +8,7 @@ tests at a time in each. test-seconds.json in the target folder keeps how long e
 """
 
 import contextlib
+import itertools
 import json
 import os
 import socket
@@ -61,23 +62,27 @@ class Program:
         return output, process.returncode, time.monotonic() - begun, usage.ru_utime + usage.ru_stime
 
 
+def messages(*options):
+    """What cargo says while it builds the programs; its status at the end."""
+    command = [CARGO, "test", "--workspace", "--locked", "--no-run", "--message-format", "json", *options]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as cargo:
+        yield from map(json.loads, cargo.stdout)
+    yield {"reason": "ended", "status": cargo.returncode}
+
+
 def build():
     """Builds the programs, and benchmarks for their lints, and says how many warnings came with that; none of both if it fails."""
     programs, warnings = {}, set()
-    for further in ([], ["--benches"]):
-        command = [CARGO, "test", "--workspace", "--locked", "--no-run", "--message-format", "json", *further]
-        with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as cargo:
-            for line in cargo.stdout:
-                message = json.loads(line)
-                if message["reason"] == "compiler-artifact" and message["profile"]["test"] and message["executable"]:
-                    if message["target"]["kind"] != ["bench"]:
-                        programs[message["executable"]] = Program(message)
-                # A library that is built for its own tests, too, has each of its warnings twice.
-                if message["reason"] == "compiler-message" and (said := message["message"])["rendered"] not in warnings:
-                    print(said["rendered"], flush=True)
-                    if said["level"] == "warning":
-                        warnings.add(said["rendered"])
-        if cargo.returncode:
+    for message in itertools.chain(messages(), messages("--benches")):
+        reason = message["reason"]
+        if reason == "compiler-artifact" and message["profile"]["test"] and message["executable"] and message["target"]["kind"] != ["bench"]:
+            programs[message["executable"]] = Program(message)
+        # A library that is built for its own tests, too, has each of its warnings twice.
+        if reason == "compiler-message" and (said := message["message"])["rendered"] not in warnings:
+            print(said["rendered"], flush=True)
+            if said["level"] == "warning":
+                warnings.add(said["rendered"])
+        if reason == "ended" and message["status"]:
             return None, None
     return list(programs.values()), len(warnings)
 
