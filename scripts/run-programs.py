@@ -23,7 +23,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 CARGO = os.environ.get("CARGO", "cargo")
 CORES = len(os.sched_getaffinity(0))
-PROGRAMS = int(os.environ.get("EVFORGE_PROGRAMS", CORES))
+PROGRAMS = int(os.environ.get("EVFORGE_PROGRAMS", CORES + 1))
 THREADS = os.environ.get("RUST_TEST_THREADS", str(CORES))
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")).absolute()
 SECONDS = TARGET / "test-seconds.json"
@@ -92,7 +92,9 @@ def environment_of_tests():
     configured = tomllib.loads((ROOT / ".cargo/config.toml").read_text())["env"]
     libraries = subprocess.run(["rustc", "--print", "target-libdir"], check=True, capture_output=True, text=True).stdout.strip()
     folders = [TARGET / "debug/deps", TARGET / "debug", libraries, os.environ.get("LD_LIBRARY_PATH", "")]
-    return {**configured, **os.environ, "CARGO": CARGO, "RUST_TEST_THREADS": THREADS, "LD_LIBRARY_PATH": ":".join(str(folder) for folder in folders if folder)}
+    # Python would compile everything that it imports, in each of some hundred processes.
+    own = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return {**configured, **own, "CARGO": CARGO, "RUST_TEST_THREADS": THREADS, "LD_LIBRARY_PATH": ":".join(str(folder) for folder in folders if folder)}
 
 
 def free_port():
