@@ -168,13 +168,10 @@ impl Listener {
         serde_json::from_str(json["status_json"].as_str().unwrap_or_default()).expect("JSON")
     }
 
-    /// Everything else that is there now.
+    /// Everything else that is there now: a service says something more all the time.
     pub(crate) fn rest(&mut self) -> Vec<Value> {
-        let mut rest = Vec::new();
-        wait_until("the end of the topic", || {
-            rest.extend(self.read(Duration::from_millis(100)));
-            self.reader.behind(Duration::from_secs(10)) == Some(0)
-        });
-        rest
+        let behind = wait_for("the end of the topic", || self.reader.behind(Duration::from_secs(10)));
+        let next = |_| wait_for("a message", || self.read(Duration::from_millis(200)));
+        (0..behind).map(next).collect()
     }
 }

@@ -60,17 +60,19 @@ pub(crate) fn loaded(folder: &Path) -> Page {
     page
 }
 
-/// The text and the state of the page once it shows all that has come, and nothing changes any more.
+/// The text and the state of the page once it shows all that has come, and a later state has the same counters.
 fn settled(page: &Page) -> (String, Value) {
+    let counters = |state: &Value| state["streams"][0]["counters"].clone();
+    let elapsed = |text: &str| value(text, "evforge_run_elapsed_seconds", "").unwrap_or(0.0);
     wait_for("a page that shows all", || {
         wait_until_idle(page.id());
-        let (before, text, after) = (page.state(), page.metrics(), page.state());
-        let counters = |state: &Value| state["streams"][0]["counters"].clone();
+        let (before, earlier) = (page.state(), elapsed(&page.metrics()));
+        let text = wait_for("a later state", || Some(page.metrics()).filter(|text| elapsed(text) > earlier));
+        let after = page.state();
         let events = value(&text, "evforge_run_events_total", "").unwrap_or(0.0);
-        // The page is renewed now and then: its text is not that of before the last packets.
-        let events_of = |state: &Value| state["ledger"]["events"].as_f64();
-        let is_one =
-            events > 1000.0 && events_of(&after) == Some(events) && counters(&before) == counters(&after);
+        let is_one = events > 1000.0
+            && after["ledger"]["events"].as_f64() == Some(events)
+            && counters(&before) == counters(&after);
         is_one.then_some((text, after))
     })
 }
