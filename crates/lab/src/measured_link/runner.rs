@@ -135,7 +135,8 @@ impl PointRunner<'_> {
             return Ok(Listening { way, method: point.method, receiver, address });
         }
         let between = point.pulses.map_or(Duration::ZERO, |pulses| pulses.period());
-        let idle = IDLE.saturating_add(between);
+        // A connection says when it ends: a sender that is held up is waited for.
+        let idle = if point.method.can_lose() { IDLE.saturating_add(between) } else { PATIENCE };
         command.args(["receive", "--overwrite", "--idle", &nanoseconds(idle), "--port", "0"]);
         command.args(["--address", &self.hosts.address(end).to_string(), "--core", &core.to_string()]);
         command.args(["--work", &nanoseconds(point.work), "--for", &nanoseconds(point.time + PATIENCE)]);
