@@ -4,7 +4,7 @@ use super::killed::content;
 use super::support::{kafka, path, run, shipped, simulate};
 use crate::common::{PROGRAM, evforge, text};
 use evforge_kafka::client::{Brokers, ClientSettings, Deadline};
-use evforge_kafka::tools::{Outgoing, Sender};
+use evforge_kafka::tools::{Begin, Next, Outgoing, Sender, TopicReader, Until};
 use evforge_messages::{Encoder, Pl72, S6s4t};
 use evforge_testkit::kafka_broker::shared;
 use evforge_testkit::patience::{patience, wait_until};
@@ -12,7 +12,7 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::AtomicBool;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 const JOB: &str = "11111111-2222-4333-8444-555555555555";
 
@@ -132,6 +132,13 @@ fn a_file_that_crashes_the_library_is_set_aside_and_written_again() {
         assert!(sender.finish(patience(), &run).is_complete());
     };
     let mut service = Service::start(folder.path(), (address, &topic), 1, None);
+    // What was sent before it had begun would not be for it.
+    let client = ClientSettings::new(address.parse::<Brokers>().unwrap());
+    let deadline = Deadline::from(patience());
+    let mut said = TopicReader::open(&client, &topic, Begin::Oldest, Until::Forever, &deadline).unwrap();
+    service.wait("it says that it is there", || {
+        matches!(said.next(Duration::from_millis(100)).unwrap(), Next::Message(_))
+    });
     send(
         Pl72 {
             start_time: 1,
