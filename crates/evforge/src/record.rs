@@ -200,6 +200,7 @@ pub(crate) fn record(arguments: &RecordArguments) -> Result<ExitStatus, CommandE
             stop: &*stop_on_signals()?,
             ends_after: arguments.ends_after.map(TimeSpan::to_std),
             idle_limit: arguments.idle.map(TimeSpan::to_std),
+            sent: &[],
         },
         sources,
     };

@@ -156,7 +156,12 @@ impl LiveRun<'_> {
         let host = HostCounterReader::start(config.receive.loss_counters, interfaces)?;
         warnings.extend(host.warnings().iter().cloned());
         let session = SessionClock::start_by(
-            SessionLimits { stop: self.stop, ends_after: self.ends_after, idle_limit: self.idle_limit },
+            SessionLimits {
+                stop: self.stop,
+                ends_after: self.ends_after,
+                idle_limit: self.idle_limit,
+                sent: &[],
+            },
             Arc::clone(&self.clock),
         );
         let started = self.clock.elapsed();

@@ -52,7 +52,7 @@ pub(super) struct ReceiveArguments {
     /// The sender's report, read at the end: how many packets and bytes there must be
     #[arg(long, value_name = "FILE")]
     sent: Option<PathBuf>,
-    /// End when no packet has come for this time, once there were some
+    /// End when no packet has come for this time, once there were some; ten seconds later while the report of --sent is missing
     #[arg(long, value_name = "TIME", value_parser = TimeSpan::in_seconds)]
     idle: Option<TimeSpan>,
     /// End after this time (60, 90s, 168h)
@@ -166,6 +166,7 @@ pub(super) fn receive(arguments: &ReceiveArguments) -> Result<ExitStatus, Comman
         counters: CountersRead::Off,
         shows_accounts: arguments.view.is_some(),
         idle: arguments.idle.map(TimeSpan::to_std),
+        sent: arguments.sent.iter().cloned().collect(),
         duration: arguments.ends_after.map(TimeSpan::to_std),
     };
     arguments.log.set_up(&LogSettings::default(), "", arguments.quiet)?;

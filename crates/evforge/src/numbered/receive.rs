@@ -13,14 +13,12 @@ use evforge_lab::link::numbered::{self, ReceiveReport, SentReport};
 use evforge_lab::link::{LinkProgress, LinkReceiving};
 use evforge_log::{LogSettings, group};
 use evforge_net::live_receiver::LiveReceiver;
+use evforge_net::session::SENDER_PATIENCE;
 use evforge_pipeline::report::{grouped, scaled};
 use evforge_wire::numbered::NumberedLayout;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-
-/// How long a sender's report is waited for when no packets come any more.
-const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What is asked for unless --buffer says otherwise.
 const DEFAULT_BUFFER: ByteSize = ByteSize { bytes: 16_000_000 };
@@ -73,7 +71,7 @@ pub(crate) struct ReceiveArguments {
     /// The report of the sender, read at the end: how many packets there were; may be given several times
     #[arg(long, value_name = "FILE")]
     pub(super) sent: Vec<PathBuf>,
-    /// End when no packet has come for this time, once there were some
+    /// End when no packet has come for this time, once there were some; ten seconds later while a report of --sent is missing
     #[arg(long, value_name = "TIME", value_parser = TimeSpan::in_seconds)]
     pub(super) idle: Option<TimeSpan>,
     /// End after this time (60, 90s, 168h)
@@ -123,6 +121,7 @@ pub(super) fn receive(arguments: &ReceiveArguments) -> Result<ExitStatus, Comman
         work: arguments.work.to_std(),
         batch: usize::try_from(arguments.batch)?,
         idle: arguments.idle.map(TimeSpan::to_std),
+        sent: arguments.sent.clone(),
         duration: arguments.ends_after.map(TimeSpan::to_std),
         ..LinkReceiving::default()
     };
@@ -159,7 +158,7 @@ pub(super) fn receive(arguments: &ReceiveArguments) -> Result<ExitStatus, Comman
 
 /// A sender writes its report behind its last packet: that may take a moment longer than the packet.
 pub(super) fn wait_for_reports(paths: &[PathBuf], is_there: impl Fn(&Path) -> bool) {
-    let end = Instant::now() + PATIENCE;
+    let end = Instant::now() + SENDER_PATIENCE;
     while paths.iter().any(|path| !is_there(path)) && Instant::now() < end {
         std::thread::sleep(Duration::from_millis(5));
     }

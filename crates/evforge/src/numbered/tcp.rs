@@ -53,6 +53,7 @@ pub(super) fn receive(arguments: &ReceiveArguments) -> Result<ExitStatus, Comman
         core: arguments.core.first().copied(),
         work: arguments.work.to_std(),
         idle: arguments.idle.map(TimeSpan::to_std),
+        sent: arguments.sent.clone(),
         duration: arguments.ends_after.map(TimeSpan::to_std),
     };
     let mut lines = Lines::new(arguments.quiet);

@@ -131,9 +131,11 @@ fn send(sender: &mut Sender, number: i64, random: &mut Numbers) -> Frame {
     frame
 }
 
+/// A machine that is busy may be slow to send all of a frame: no time is up here.
 fn start(topics: &Topics, options: &[&str]) -> Child {
     Command::new(PROGRAM)
         .args(["kafka", "aggregate", &topics.raw, "--to", &topics.events, "--quiet", "--max-events", "25"])
+        .args(["--expiry", "1h"])
         .args(options)
         .env("EVFORGE_KAFKA_BROKERS", &topics.brokers)
         .stderr(Stdio::piped())
@@ -248,8 +250,7 @@ fn frames_are_put_together_once_however_often_it_is_killed() {
     // Killed at once, or when it has sent so many messages, while more come.
     for messages in [0, 1, 10, 100, 0, 40] {
         let killed_at = sent.messages() + messages;
-        // A machine that is busy may be slow to send all of a frame: no time is up here.
-        let mut child = start(&topics, &["--expiry", "1h"]);
+        let mut child = start(&topics, &[]);
         wait_until(format_args!("{messages} more messages"), || {
             for _ in 0..random.below(8) {
                 let number = expected.len() as i64;
@@ -324,10 +325,8 @@ fn what_waits_is_sent_at_sigterm() {
     let folder = tempfile::tempdir().expect("a folder");
     let report = folder.path().join("report.json");
     // The frames wait for an hour: only the signal has them sent, once they are read.
-    let child = start(
-        &topics,
-        &["--expiry", "1h", "--out-of-order", "1h", "--for", "1h", "--report", &report.display().to_string()],
-    );
+    let child =
+        start(&topics, &["--out-of-order", "1h", "--for", "1h", "--report", &report.display().to_string()]);
     let written = read(&topics.brokers, &topics.raw).len() as i64;
     let read = messages_read(&topics);
     wait_until("all messages are read", || read() == written);
@@ -370,7 +369,7 @@ fn a_broker_that_goes_away_and_a_second_instance_do_no_harm() {
             topics.sent().iter().filter(is_pulse).count() >= frames
         });
     };
-    let mut first = start(&topics, &["--expiry", "1h"]);
+    let mut first = start(&topics, &[]);
     more(&mut sender, &mut expected, 50);
     wait(20);
     more(&mut sender, &mut expected, 50);
@@ -380,7 +379,7 @@ fn a_broker_that_goes_away_and_a_second_instance_do_no_harm() {
     more(&mut sender, &mut expected, 50);
     wait(120);
     // The second one takes over, and the first one says so.
-    let second = start(&topics, &["--expiry", "1h"]);
+    let second = start(&topics, &[]);
     more(&mut sender, &mut expected, 50);
     wait_until("the first one ends", || {
         more(&mut sender, &mut expected, 1);

@@ -16,6 +16,8 @@ use std::path::{Path, PathBuf};
 /// was given up, with its connection, is asked for again as soon.
 const OURS: [(&str, &str); 3] =
     [("client.id", "evforge"), ("reconnect.backoff.ms", "50"), ("reconnect.backoff.max.ms", "1000")];
+/// What the names of the times of reconnecting begin with.
+const RECONNECTING: &str = "reconnect.";
 /// What librdkafka calls the brokers. They have a key of their own.
 const BROKERS: [&str; 2] = ["bootstrap.servers", "metadata.broker.list"];
 /// Options that most people look for, to suggest one for a word that is none.
@@ -88,9 +90,6 @@ impl ClientSettings {
     pub fn config(&self, defaults: &[(&str, &str)]) -> Result<ClientConfig, ClientError> {
         let mut pairs: BTreeMap<String, String> =
             defaults.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
-        for (key, value) in OURS {
-            pairs.entry(key.to_owned()).or_insert_with(|| value.to_owned());
-        }
         let mut brokers = self.brokers.clone();
         if let Some(path) = &self.kafka_config {
             for (key, value) in kafka_config::read(path)? {
@@ -107,6 +106,13 @@ impl ClientSettings {
                 )));
             }
             pairs.insert(key.clone(), value.resolve(key)?);
+        }
+        // One of the times of reconnecting may not fit the other of ours.
+        let sets_reconnecting = pairs.keys().any(|key| key.starts_with(RECONNECTING));
+        for (key, value) in OURS {
+            if !(sets_reconnecting && key.starts_with(RECONNECTING)) {
+                pairs.entry(key.to_owned()).or_insert_with(|| value.to_owned());
+            }
         }
         if let Some(password) = self.password()? {
             pairs.insert("sasl.password".to_owned(), password);
@@ -249,6 +255,17 @@ mod tests {
         }
         assert!(!format!("{settings:?} {:?}", settings.shown()).contains("s3cret"));
         assert!(!format!("{config:?}").contains("s3cret"));
+    }
+
+    #[test]
+    fn either_time_of_reconnecting_may_be_set_alone() {
+        let [first, most] = ["reconnect.backoff.ms", "reconnect.backoff.max.ms"];
+        let config = |options: &str| {
+            settings(&format!("brokers = 'a'\noptions = {{ {options} }}")).config(&[]).expect("settings")
+        };
+        assert_eq!(config("").get(most), Some("1000"));
+        assert_eq!(config(&format!("'{first}' = 5000")).get(first), Some("5000"));
+        assert_eq!(config(&format!("'{most}' = 20")).get(most), Some("20"));
     }
 
     #[test]

@@ -139,7 +139,7 @@ fn what_partitions_have_is_waited_for_as_long_as_it_is_wanted() {
     let all = [("events", 0), ("events", 2)];
     for late in [0, 700] {
         cluster.broker_round_trip_time(1, Duration::from_millis(late)).unwrap();
-        let deadline = Deadline::from(patience());
+        let deadline = Deadline::of_opening();
         assert_eq!(partition_ends(&consumer, all[1], &deadline).unwrap(), (0, 0));
         assert_eq!(first_since(&consumer, &all, 5, &deadline).unwrap(), [None, None]);
     }

@@ -11,7 +11,7 @@ use std::process::Command;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-/// Nothing comes any more if nothing has come for so long, apart from the time between pulses.
+/// Nothing comes any more if nothing has come for so long, apart from the time between pulses, and the sender has reported.
 const IDLE: Duration = Duration::from_millis(600);
 
 /// Runs points.
@@ -129,15 +129,15 @@ impl PointRunner<'_> {
         let mut command = self.hosts.command(end, &self.program);
         if point.method == LinkMethod::Trains {
             train_link::receive(&mut command, point, (self.hosts.address(end), core), IDLE);
+            command.arg("--sent").arg(self.file(way, "sent"));
             command.arg("--report").arg(self.file(way, "received"));
             let mut receiver = Program::start(command, "evforge train receive")?;
             let address = receiver.address_of_module()?;
             return Ok(Listening { way, method: point.method, receiver, address });
         }
         let between = point.pulses.map_or(Duration::ZERO, |pulses| pulses.period());
-        // A connection says when it ends: a sender that is held up is waited for.
-        let idle = if point.method.can_lose() { IDLE.saturating_add(between) } else { PATIENCE };
-        command.args(["receive", "--overwrite", "--idle", &nanoseconds(idle), "--port", "0"]);
+        let idle = nanoseconds(IDLE.saturating_add(between));
+        command.args(["receive", "--overwrite", "--idle", &idle, "--port", "0"]);
         command.args(["--address", &self.hosts.address(end).to_string(), "--core", &core.to_string()]);
         command.args(["--work", &nanoseconds(point.work), "--for", &nanoseconds(point.time + PATIENCE)]);
         if point.buffer > 0 {

@@ -1,5 +1,6 @@
 //! When a session is over.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -7,6 +8,9 @@ use std::time::Duration;
 use evforge_core::time::Clock;
 
 use crate::clock::SystemClock;
+
+/// How much longer a sender is waited for that has not reported yet: its host may be busy, and its report comes behind its last packet.
+pub const SENDER_PATIENCE: Duration = Duration::from_secs(10);
 
 /// What ends a session in good order.
 #[derive(Clone, Copy, Debug)]
@@ -17,6 +21,9 @@ pub struct SessionLimits<'a> {
     pub ends_after: Option<Duration>,
     /// End when no packet has come for this time, once there were some, if set.
     pub idle_limit: Option<Duration>,
+    /// The reports that senders write when they have sent all. While one is missing, no packet must have come for
+    /// [`SENDER_PATIENCE`] more.
+    pub sent: &'a [PathBuf],
 }
 
 /// Decides when a session is over.
@@ -55,12 +62,18 @@ impl<'a> SessionClock<'a> {
 
     /// True if the session is to end.
     pub fn is_over(&self) -> bool {
-        let SessionLimits { stop, ends_after, idle_limit } = self.limits;
+        let SessionLimits { stop, ends_after, idle_limit, .. } = self.limits;
         stop.load(Ordering::Relaxed)
             || ends_after.is_some_and(|limit| self.elapsed() >= limit)
-            || idle_limit
-                .zip(self.last_packet)
-                .is_some_and(|(limit, last)| self.clock.elapsed().saturating_sub(last) >= limit)
+            || idle_limit.zip(self.last_packet).is_some_and(|(limit, last)| self.is_idle(limit, last))
+    }
+
+    fn is_idle(&self, limit: Duration, last: Duration) -> bool {
+        let silence = self.clock.elapsed().saturating_sub(last);
+        // Files are looked at only when silence could end it.
+        silence >= limit
+            && (silence >= limit.saturating_add(SENDER_PATIENCE)
+                || self.limits.sent.iter().all(|report| report.exists()))
     }
 }
 
@@ -74,8 +87,12 @@ mod tests {
         let stop = AtomicBool::new(false);
         let clock = Arc::new(ManualClock::default());
         let second = Duration::from_secs(1);
-        let limits =
-            SessionLimits { stop: &stop, ends_after: Some(10 * second), idle_limit: Some(3 * second) };
+        let limits = SessionLimits {
+            stop: &stop,
+            ends_after: Some(10 * second),
+            idle_limit: Some(3 * second),
+            sent: &[],
+        };
         let mut session = SessionClock::start_by(limits, Arc::clone(&clock) as Arc<dyn Clock>);
         clock.advance(4 * second);
         assert!(!session.is_over(), "idle counts from the first packet");
@@ -89,5 +106,24 @@ mod tests {
         assert!(!session.is_over());
         clock.advance(3 * second);
         assert_eq!((session.elapsed(), session.is_over()), (10 * second, true));
+    }
+
+    #[test]
+    fn a_sender_that_has_not_reported_is_waited_for() {
+        let (stop, folder) = (AtomicBool::new(false), tempfile::tempdir().expect("a folder"));
+        let sent = [folder.path().join("a.json"), folder.path().join("b.json")];
+        let (clock, idle) = (Arc::new(ManualClock::default()), Duration::from_millis(600));
+        let limits = SessionLimits { stop: &stop, ends_after: None, idle_limit: Some(idle), sent: &sent };
+        let mut session = SessionClock::start_by(limits, Arc::clone(&clock) as Arc<dyn Clock>);
+        session.note(1);
+        clock.advance(idle);
+        std::fs::write(&sent[0], "{}").expect("a report");
+        assert!(!session.is_over(), "the other one has not reported");
+        std::fs::write(&sent[1], "{}").expect("a report");
+        assert!(session.is_over());
+        std::fs::remove_file(&sent[0]).expect("a report");
+        assert!(!session.is_over());
+        clock.advance(SENDER_PATIENCE);
+        assert!(session.is_over(), "it may never report");
     }
 }

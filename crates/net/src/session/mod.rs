@@ -29,7 +29,8 @@
 //!
 //! 1. A thread waits at most 20 ms ([`PATIENCE`]) for packets, hands over what came, and looks whether the session is over.
 //! 2. It is over when `stop` is set, `ends_after` has passed, or no packet has come for `idle_limit`. The idle time starts
-//!    with the first packet: senders may start later than the receiver.
+//!    with the first packet: senders may start later than the receiver. A sender whose report is expected (`sent`) and missing
+//!    is waited for.
 //! 3. When it is over, threads *drain*: they no longer wait, and go on until nothing more comes, but not for longer than a
 //!    second ([`LONGEST_DRAIN`]): a sender may never stop.
 //! 4. A thread that fails or panics ends the session for all, because without it nothing would be complete. The others
@@ -68,7 +69,7 @@
 //!     receiver,
 //!     handler: Bytes { slab: PacketSlab::new(4096, 8 << 20), sum: 0 },
 //! });
-//! let clock = SessionClock::start(SessionLimits { stop: &stop, ends_after: None, idle_limit: None });
+//! let clock = SessionClock::start(SessionLimits { stop: &stop, ends_after: None, idle_limit: None, sent: &[] });
 //! let anywhere = |_number| Ok::<(), std::io::Error>(());
 //! let received = receive_with_threads(clock, threads.collect(), &anywhere, |progress| {
 //!     println!("{} packets", progress.packets);
@@ -94,7 +95,7 @@ mod tests;
 mod threads;
 
 pub use handler::PacketHandler;
-pub use limits::{SessionClock, SessionLimits};
+pub use limits::{SENDER_PATIENCE, SessionClock, SessionLimits};
 pub use receiver::{PacketReceiver, ReceiverSummary};
 pub use receiving::{LARGEST_PIECE, LONGEST_DRAIN, PATIENCE, SessionEnd, receive_in_turn};
 pub use state::ReceiveState;

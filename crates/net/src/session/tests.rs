@@ -170,7 +170,7 @@ impl PacketHandler for Count {
 }
 
 fn limits(stop: &AtomicBool) -> SessionLimits<'_> {
-    SessionLimits { stop, ends_after: Some(patience()), idle_limit: None }
+    SessionLimits { stop, ends_after: Some(patience()), idle_limit: None, sent: &[] }
 }
 
 fn thread(script: Script) -> ReceivingThread<Script, Count> {
@@ -222,7 +222,7 @@ fn stop_ends_it_and_what_is_waiting_is_still_fetched() {
 fn before_the_first_packet_nobody_is_idle() {
     const IDLE: Duration = Duration::from_secs(10);
     let stop = AtomicBool::new(false);
-    let limited = |ends_after| SessionLimits { stop: &stop, ends_after, idle_limit: Some(IDLE) };
+    let limited = |ends_after| SessionLimits { stop: &stop, ends_after, idle_limit: Some(IDLE), sent: &[] };
     let start = |limits| {
         let clock = Arc::new(ManualClock::default());
         (Arc::clone(&clock), SessionClock::start_by(limits, clock))

@@ -9,9 +9,7 @@ use crate::assembly::{Assembly, AssemblyCounters};
 use evforge_core::counter::CounterSet;
 use evforge_net::affinity::{pin_current_thread, pin_current_thread_in_turn};
 use evforge_net::live_receiver::LiveReceiver;
-use evforge_net::session::{
-    Attend, ReceivingThread, SessionClock, SessionError, SessionLimits, receive_with_threads,
-};
+use evforge_net::session::{Attend, ReceivingThread, SessionClock, SessionError, receive_with_threads};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{channel, sync_channel};
 use std::sync::{Mutex, PoisonError};
@@ -48,7 +46,7 @@ pub fn run(
     let threads: Vec<_> = threads.collect();
     drop(queue);
     let place = |number: usize| pin_current_thread_in_turn(&settings.cores, number);
-    let limits = SessionLimits { stop, ends_after: settings.duration, idle_limit: settings.idle };
+    let limits = settings.limits(stop);
     let failed = &failed;
     std::thread::scope(|scope| {
         let worker = std::thread::Builder::new().name("train worker".to_owned());

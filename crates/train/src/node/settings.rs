@@ -1,7 +1,10 @@
 //! What a node is to do.
 
 use crate::assembly::AssemblySettings;
+use evforge_net::session::SessionLimits;
 use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 /// A module of the detector, and the port that its trains come to.
@@ -43,6 +46,8 @@ pub struct NodeSettings {
     pub has_profile: bool,
     /// Ends when no packet has come for so long after the first; none does not.
     pub idle: Option<Duration>,
+    /// The reports of the senders: while one is missing, silence lasts [longer](evforge_net::session::SENDER_PATIENCE) before it ends.
+    pub sent: Vec<PathBuf>,
     /// Ends after so long; none does not.
     pub duration: Option<Duration>,
     /// Ends after so many trains that are good, of all modules together; none does not.
@@ -63,10 +68,16 @@ impl NodeSettings {
             batch: 1024,
             has_profile: true,
             idle: None,
+            sent: Vec::new(),
             duration: None,
             trains: None,
             kept_reports: 100,
         }
+    }
+
+    /// When it is over.
+    pub(super) fn limits<'a>(&'a self, stop: &'a AtomicBool) -> SessionLimits<'a> {
+        SessionLimits { stop, ends_after: self.duration, idle_limit: self.idle, sent: &self.sent }
     }
 
     /// The modules whose ports a receiver has.

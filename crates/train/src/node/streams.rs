@@ -10,7 +10,7 @@ use crate::assembly::{AssembledTrain, StreamAssembly};
 use crate::tcp::{Connections, TrainListener};
 use evforge_core::counter::CounterSet;
 use evforge_net::affinity::pin_current_thread;
-use evforge_net::session::{PATIENCE, ReceiveState, SessionClock, SessionError, SessionLimits};
+use evforge_net::session::{PATIENCE, ReceiveState, SessionClock, SessionError};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -60,7 +60,7 @@ pub fn run_streams(
             })
             .map_err(SessionError::NoThread)?;
         let mut connections = Connections::new(scope, assembly, over, &settings.cores);
-        let limits = SessionLimits { stop, ends_after: settings.duration, idle_limit: settings.idle };
+        let limits = settings.limits(stop);
         let mut clock = SessionClock::start(limits);
         loop {
             let deliver = || {

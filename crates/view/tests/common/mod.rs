@@ -16,7 +16,7 @@ use evforge_core::pulsed::{CalendarRule, PulseStage, PulseStageSettings};
 use evforge_core::run_state::{OutputState, RunState};
 use evforge_testkit::patience::patience;
 use evforge_view::look_frame::LookFrame;
-use evforge_view::{LiveSink, LiveView, ViewOptions};
+use evforge_view::{LiveSink, LiveView, ShownContent, ViewOptions};
 use futures_util::{SinkExt, StreamExt};
 use serde_json::Value;
 use std::io::{Read, Write};
@@ -35,6 +35,19 @@ pub(crate) fn options(nx: u32, ny: u32) -> ViewOptions {
         address: "127.0.0.1:0".parse().unwrap(),
         picture_interval: Duration::from_millis(50),
         ..ViewOptions::new("Test detector", geometry, PulseTrain::ess())
+    }
+}
+
+/// What a view of trains shows, with modules from this number.
+pub(crate) fn trains(first_module: u32) -> ShownContent {
+    ShownContent {
+        things: "trains".to_owned(),
+        pixel: "mean".to_owned(),
+        panel: "module".to_owned(),
+        first_panel: first_module,
+        chart: "Pulses".to_owned(),
+        across: "pulse".to_owned(),
+        up: "sum".to_owned(),
     }
 }
 

@@ -1,7 +1,7 @@
 //! `docs/http-api.md` says what the declarations of the paths say, and a running server does what it says.
 #![allow(clippy::unwrap_used)]
 
-use crate::common::{BEARER, Browser, access, ask, ask_with, feed, options, poor_access, start};
+use crate::common::{BEARER, Browser, access, ask, ask_with, feed, options, poor_access, start, trains};
 use evforge_core::beam_monitor::{BeamMonitorKind, BeamMonitorPlan, TimeOfFlightBins};
 use evforge_core::counter::CounterSnapshot;
 use evforge_core::frame::{Frame, FrameLedger, FrameState};
@@ -16,9 +16,7 @@ use evforge_testkit::skip;
 use evforge_view::{
     BeamState, BeamTold, MonitorSpectrum, MonitorSpectrumState, PulseState, ToldByRun, ValueState,
 };
-use evforge_view::{
-    HostAdvice, HostFinding, LiveSink, LiveView, MonitorControl, ShownContent, ViewOptions, http_api,
-};
+use evforge_view::{HostAdvice, HostFinding, LiveSink, LiveView, MonitorControl, ViewOptions, http_api};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
@@ -185,16 +183,7 @@ evforge_core::counters! {
 
 /// A view that does not show events.
 fn of_trains() -> (LiveView, LiveSink) {
-    let content = ShownContent {
-        things: "trains".to_owned(),
-        pixel: "mean".to_owned(),
-        panel: "module".to_owned(),
-        first_panel: 0,
-        chart: "Pulses".to_owned(),
-        across: "pulse".to_owned(),
-        up: "sum".to_owned(),
-    };
-    let (view, mut sink) = start(ViewOptions { content: Some((content, 3)), ..options(2, 2) });
+    let (view, mut sink) = start(ViewOptions { content: Some((trains(0), 3)), ..options(2, 2) });
     let counters = CounterSnapshot::of(&Trains { opened: 5, good: 3, late: 1, open: 1 });
     let ledger = DetectorLedger { counters, ..DetectorLedger::default() };
     sink.observe(&Arc::new(RunState { ledger, ..RunState::default() })).unwrap();

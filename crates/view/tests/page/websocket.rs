@@ -1,6 +1,6 @@
 //! What browsers get: pictures, as many as they acknowledge, and a goodbye.
 
-use crate::common::{Browser, ask, feed, options, start};
+use crate::common::{Browser, ask, feed, options, start, trains};
 use evforge_core::ledger::{DetectorLedger, SourceLedger};
 use evforge_core::losses::LossLocation;
 use evforge_core::output::Output;
@@ -8,7 +8,7 @@ use evforge_core::run_state::{OutputCounters, OutputState, RunState};
 use evforge_core::sequence::SequenceTracker;
 use evforge_testkit::patience::{patience, wait_until};
 use evforge_view::look_frame::LookFrame;
-use evforge_view::{LiveView, ShownContent, ViewOptions};
+use evforge_view::{LiveView, ViewOptions};
 use serde_json::json;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -53,22 +53,9 @@ async fn a_picture_that_has_not_changed_is_not_sent_again() {
     browser.update_until(|status, _| has_frame(status)).await;
 }
 
-/// A view of trains, with three pulses.
-fn words() -> ShownContent {
-    ShownContent {
-        things: "trains".to_owned(),
-        pixel: "mean".to_owned(),
-        panel: "module".to_owned(),
-        first_panel: 3,
-        chart: "Pulses".to_owned(),
-        across: "pulse".to_owned(),
-        up: "sum".to_owned(),
-    }
-}
-
 #[tokio::test]
 async fn what_takes_the_place_of_counts_is_named_and_sent_whenever_it_is_another() {
-    let (view, mut sink) = start(ViewOptions { content: Some((words(), 3)), ..options(2, 2) });
+    let (view, mut sink) = start(ViewOptions { content: Some((trains(3), 3)), ..options(2, 2) });
     let mut browser = Browser::open(view.address()).await;
     assert_eq!(browser.hello["spectrum"], json!({"bin_ns": 1, "bins": 3, "period_ns": 3}));
     let content = &browser.hello["content"];
@@ -85,14 +72,14 @@ async fn what_takes_the_place_of_counts_is_named_and_sent_whenever_it_is_another
         let status = browser.update_until(|_, picture| picture.is_some_and(is_there)).await;
         assert_eq!(status["events"], 1);
     }
-    let refused = LiveView::start(ViewOptions { content: Some((words(), 0)), ..options(2, 2) });
+    let refused = LiveView::start(ViewOptions { content: Some((trains(3), 0)), ..options(2, 2) });
     assert!(refused.unwrap_err().to_string().contains("number of bins is 0"));
 }
 
 #[test]
 fn what_is_replaced_while_it_is_read_is_no_mixture() {
     const SIDE: u32 = 256;
-    let (view, mut sink) = start(ViewOptions { content: Some((words(), 3)), ..options(SIDE, SIDE) });
+    let (view, mut sink) = start(ViewOptions { content: Some((trains(3), 3)), ..options(SIDE, SIDE) });
     let is_over = AtomicBool::new(false);
     let pictures: Vec<_> = std::thread::scope(|scope| {
         scope.spawn(|| {

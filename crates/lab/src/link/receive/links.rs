@@ -9,7 +9,7 @@ use evforge_net::affinity::pin_current_thread_in_turn;
 use evforge_net::host_counters::HostCounterReader;
 use evforge_net::live_receiver::LiveReceiver;
 use evforge_net::session::{
-    PacketHandler, PacketReceiver, ReceivingThread, SessionClock, SessionLimits, receive_with_threads,
+    PacketHandler, PacketReceiver, ReceivingThread, SessionClock, receive_with_threads,
 };
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
@@ -76,7 +76,7 @@ pub(crate) fn receive_links<A: LinkAccount>(
         receivers.iter().flat_map(LiveReceiver::local_addresses).map(|_| Told::default()).collect();
     let interfaces = receivers.iter().map(LiveReceiver::interfaces_in_use).collect();
     let host = HostCounterReader::start(settings.counters, interfaces).map_err(LinkReceiveError::NoThread)?;
-    let limits = SessionLimits { stop, ends_after: settings.duration, idle_limit: settings.idle };
+    let limits = settings.limits(stop);
     let place = |number: usize| pin_current_thread_in_turn(&settings.cores, number);
     let threads = threads(receivers, settings, &account, &told);
     let show = |number, account: &mut A, _: &_, losses| show(number, account, losses);

@@ -16,9 +16,11 @@ mod workers;
 use evforge_core::packet::Packet;
 use evforge_net::host_counters::{CountersRead, HostCounters};
 use evforge_net::live_receiver::ReceiveLosses;
-use evforge_net::session::ReceiveState;
+use evforge_net::session::{ReceiveState, SessionLimits};
 use evforge_net::socket::{ReceiveBuffer, SocketDrops};
 use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 pub(super) use links::receive_links;
@@ -113,6 +115,8 @@ pub struct LinkReceiving {
     pub shows_accounts: bool,
     /// Ends when no packet has come for so long after the first; none does not.
     pub idle: Option<Duration>,
+    /// The reports of the senders: while one is missing, silence lasts [longer](evforge_net::session::SENDER_PATIENCE) before it ends.
+    pub sent: Vec<PathBuf>,
     /// Ends after so long; none does not.
     pub duration: Option<Duration>,
 }
@@ -122,6 +126,11 @@ pub struct LinkReceiving {
 const LONGEST_BATCH: Duration = Duration::from_millis(1);
 
 impl LinkReceiving {
+    /// When it is over.
+    pub(super) fn limits<'a>(&'a self, stop: &'a AtomicBool) -> SessionLimits<'a> {
+        SessionLimits { stop, ends_after: self.duration, idle_limit: self.idle, sent: &self.sent }
+    }
+
     /// Packets that a thread fetches at once if it spends the [work](Self::work) on each: as many as asked for, or as it does in a
     /// millisecond.
     fn packets_at_once(&self) -> usize {
@@ -142,6 +151,7 @@ impl Default for LinkReceiving {
             counters: CountersRead::default(),
             shows_accounts: false,
             idle: None,
+            sent: Vec::new(),
             duration: None,
         }
     }

@@ -18,8 +18,7 @@ use evforge_net::host_counters::HostCounterReader;
 use evforge_net::live_receiver::LiveReceiver;
 use evforge_net::receiver_group::ReceiverGroup;
 use evforge_net::session::{
-    PATIENCE, PacketHandler, PacketReceiver, Received, ReceivingThread, SessionClock, SessionLimits,
-    receive_with_threads,
+    PATIENCE, PacketHandler, PacketReceiver, Received, ReceivingThread, SessionClock, receive_with_threads,
 };
 use std::panic::resume_unwind;
 use std::sync::atomic::AtomicBool;
@@ -156,7 +155,7 @@ pub(crate) fn receive_with_workers<A: QueuedAccount>(
     let told: Vec<Told<A>> = addresses.iter().map(|_| Told::default()).collect();
     let interfaces = receivers.iter().map(LiveReceiver::interfaces_in_use).collect();
     let host = HostCounterReader::start(settings.counters, interfaces).map_err(LinkReceiveError::NoThread)?;
-    let limits = SessionLimits { stop, ends_after: settings.duration, idle_limit: settings.idle };
+    let limits = settings.limits(stop);
     let place = |number: usize| pin_current_thread_in_turn(&settings.cores, number);
     let show = |number, account: &mut A, dropped: &Dropped, losses| {
         account.add_dropped(dropped);

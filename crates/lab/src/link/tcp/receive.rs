@@ -6,11 +6,13 @@ use crate::link::ProcessorUse;
 use crate::link::first_second::{Beginning, FirstSecond};
 use crate::link::work_for;
 use evforge_net::affinity::pin_current_thread;
+use evforge_net::session::{SessionClock, SessionLimits};
 use evforge_net::thread_time::processor_time;
 use socket2::{Domain, Protocol, Socket, Type};
 use std::io::{ErrorKind, Read};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 /// How long a call of the kernel waits before anything else is looked at.
@@ -27,6 +29,8 @@ pub struct TcpReceiving {
     pub work: Duration,
     /// Ends when nothing has come for so long after the first byte; none does not.
     pub idle: Option<Duration>,
+    /// The sender's report: while it is missing, silence lasts [longer](evforge_net::session::SENDER_PATIENCE) before it ends.
+    pub sent: Vec<PathBuf>,
     /// Ends after so long; none does not.
     pub duration: Option<Duration>,
 }
@@ -60,23 +64,6 @@ pub struct TcpReceived {
     pub is_closed: bool,
     /// Processor time of this thread meanwhile.
     pub processor: ProcessorUse,
-}
-
-/// Why receiving goes on no longer.
-struct Limits<'a> {
-    settings: &'a TcpReceiving,
-    stop: &'a AtomicBool,
-    start: Instant,
-}
-
-impl Limits<'_> {
-    fn is_over(&self, last: Option<Instant>) -> bool {
-        let is_longer =
-            |since: Instant, most: Option<Duration>| most.is_some_and(|most| since.elapsed() >= most);
-        self.stop.load(Ordering::Relaxed)
-            || is_longer(self.start, self.settings.duration)
-            || last.is_some_and(|last| is_longer(last, self.settings.idle))
-    }
 }
 
 impl TcpReceiver {
@@ -120,7 +107,13 @@ impl TcpReceiver {
         watch: &mut dyn FnMut(&LinkProgress),
     ) -> Result<TcpReceived, TcpError> {
         settings.core.map_or(Ok(()), pin_current_thread)?;
-        let limits = Limits { settings, stop, start: Instant::now() };
+        let limits = SessionLimits {
+            stop,
+            ends_after: settings.duration,
+            idle_limit: settings.idle,
+            sent: &settings.sent,
+        };
+        let clock = SessionClock::start(limits);
         let mut received = TcpReceived {
             address: self.address,
             source: None,
@@ -132,15 +125,15 @@ impl TcpReceiver {
             is_closed: false,
             processor: ProcessorUse::default(),
         };
-        let Some((connection, source)) = self.accept(&limits)? else { return Ok(received) };
+        let Some((connection, source)) = self.accept(&clock)? else { return Ok(received) };
         received.source = Some(source);
-        read(connection, source, &limits, &mut received, watch)?;
+        read((connection, source), (settings.work, clock), &mut received, watch)?;
         Ok(received)
     }
 
-    fn accept(&self, limits: &Limits<'_>) -> Result<Option<(TcpStream, SocketAddr)>, TcpError> {
+    fn accept(&self, clock: &SessionClock<'_>) -> Result<Option<(TcpStream, SocketAddr)>, TcpError> {
         let failed = |source| TcpError::Listen { address: self.address, source };
-        while !limits.is_over(None) {
+        while !clock.is_over() {
             match self.listener.accept() {
                 Ok((connection, source)) => {
                     connection.set_nonblocking(false).map_err(failed)?;
@@ -161,18 +154,16 @@ impl TcpReceiver {
 }
 
 fn read(
-    mut connection: TcpStream,
-    source: SocketAddr,
-    limits: &Limits<'_>,
+    (mut connection, source): (TcpStream, SocketAddr),
+    (work, mut clock): (Duration, SessionClock<'_>),
     received: &mut TcpReceived,
     watch: &mut dyn FnMut(&LinkProgress),
 ) -> Result<(), TcpError> {
     let mut memory = vec![0; AT_ONCE];
     let mut first: Option<(Instant, Duration)> = None;
     let mut beginning = Beginning::default();
-    let mut last = None;
-    let mut told = limits.start;
-    while !limits.is_over(last) {
+    let mut told = Instant::now();
+    while !clock.is_over() {
         match connection.read(&mut memory) {
             Ok(0) => {
                 received.is_closed = true;
@@ -181,15 +172,15 @@ fn read(
             Ok(bytes) => {
                 let now = Instant::now();
                 let (begun, processor) = *first.get_or_insert_with(|| (now, processor_time()));
-                last = Some(now);
                 let so_far = FirstSecond { packets: received.reads, bytes: received.bytes, missing: 0 };
                 beginning.look((now - begun).as_nanos() as u64, || so_far);
                 received.bytes += bytes as u64;
+                clock.note(received.bytes);
                 received.reads += 1;
                 let so_far = FirstSecond { packets: received.reads, bytes: received.bytes, missing: 0 };
                 received.first_second = beginning.seen(so_far);
                 received.seconds = (now - begun).as_secs_f64();
-                work_for(limits.settings.work);
+                work_for(work);
                 received.processor =
                     ProcessorUse { used: processor_time().saturating_sub(processor), of: begun.elapsed() };
             }
@@ -201,7 +192,7 @@ fn read(
         if told.elapsed() >= PATIENCE {
             told = Instant::now();
             watch(&LinkProgress {
-                elapsed: limits.start.elapsed(),
+                elapsed: clock.elapsed(),
                 packets: received.reads,
                 bytes: received.bytes,
                 irregularities: 0,
