@@ -52,7 +52,9 @@ pub(super) struct ReceiveArguments {
     /// The sender's report, read at the end: how many packets and bytes there must be
     #[arg(long, value_name = "FILE")]
     sent: Option<PathBuf>,
-    /// End when no packet has come for this time, once there were some; ten seconds later while the report of --sent is missing
+    /// End when no packet has come for this time, once there were some
+    ///
+    /// Ten seconds later while the report of --sent is missing: the sender may be held up.
     #[arg(long, value_name = "TIME", value_parser = TimeSpan::in_seconds)]
     idle: Option<TimeSpan>,
     /// End after this time (60, 90s, 168h)

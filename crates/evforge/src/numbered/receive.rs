@@ -71,7 +71,9 @@ pub(crate) struct ReceiveArguments {
     /// The report of the sender, read at the end: how many packets there were; may be given several times
     #[arg(long, value_name = "FILE")]
     pub(super) sent: Vec<PathBuf>,
-    /// End when no packet has come for this time, once there were some; ten seconds later while a report of --sent is missing
+    /// End when no packet has come for this time, once there were some
+    ///
+    /// Ten seconds later while a report of --sent is missing: the sender may be held up.
     #[arg(long, value_name = "TIME", value_parser = TimeSpan::in_seconds)]
     pub(super) idle: Option<TimeSpan>,
     /// End after this time (60, 90s, 168h)

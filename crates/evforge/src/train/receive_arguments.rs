@@ -104,7 +104,9 @@ pub(super) struct ReceiveArguments {
     /// End after N good trains, of all modules together
     #[arg(long, value_name = "NUMBER")]
     pub(super) trains: Option<u64>,
-    /// End when no packet has come for this time, once there were some; ten seconds later while the report of --sent is missing
+    /// End when no packet has come for this time, once there were some
+    ///
+    /// Ten seconds later while the report of --sent is missing: the sender may be held up.
     #[arg(long, value_name = "TIME", value_parser = TimeSpan::in_seconds)]
     pub(super) idle: Option<TimeSpan>,
     /// End after this time (60, 90s, 168h)

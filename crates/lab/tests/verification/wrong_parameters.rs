@@ -142,7 +142,7 @@ fn multi_blade_with_todays_readout() {
         ("ess_multiblade.window.max_wires=1", Lost),
     ]);
     // Where windows have several neutrons.
-    let freia = Scored { name: "freia", rate: "10MHz", distance: 3.0 };
+    let freia = Scored { name: "freia", rate: "5MHz", distance: 3.0 };
     freia.worsens_with(&[
         ("ess_multiblade.pairing.ambiguous=join", Lost),
         ("ess_multiblade.pairing.max_cluster_gap=5ns", Lost),
