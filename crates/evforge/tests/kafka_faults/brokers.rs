@@ -21,17 +21,16 @@ fn a_broker_is_killed_and_comes_back() {
     let capture = simulate(folder.path(), "a.pcapng", 14 * 60, "fixed");
     let mut run = Run::live(folder.path(), "killed", &broker.address(), &[]);
     let replay = Replay::start(&capture, &run.address(), 1);
-    std::thread::sleep(Duration::from_millis(1500));
+    let mut sent = run.sent(&broker.address());
+    sent.wait_for(50);
     broker.kill();
     run.await_said("is waiting");
-    std::thread::sleep(Duration::from_secs(1));
     broker.restart();
-    std::thread::sleep(Duration::from_secs(1));
+    sent.wait_for_more(50);
     replay.stop();
     let ended = run.end();
     ended.check_success();
     let kafka = ended.kafka();
-    assert!(ended.events.len() > 30_000);
     assert!(ended.counter("broker_outages") >= 1, "{kafka:#}");
     let why = kafka["interruption"].as_str().unwrap();
     assert!(why.contains("no broker can be reached") || why.contains(&broker.address()), "{why}");
@@ -51,12 +50,14 @@ fn a_broker_stands_still_for_a_while() {
     let age = "options={ \"metadata.max.age.ms\" = 2000, \"topic.metadata.refresh.interval.ms\" = 1000 }";
     let mut run = Run::live(folder.path(), "frozen", &broker.address(), &[age]);
     let replay = Replay::start(&capture, &run.address(), 1);
-    std::thread::sleep(Duration::from_millis(1500));
+    let mut sent = run.sent(&broker.address());
+    sent.wait_for(50);
     broker.freeze();
+    // In real time: what is known of the broker becomes too old by librdkafka's own clock.
     std::thread::sleep(standstill());
     run.await_said("no broker has acknowledged anything for");
     broker.thaw();
-    std::thread::sleep(Duration::from_secs(1));
+    sent.wait_for_more(50);
     replay.stop();
     let ended = run.end();
     ended.check_success();

@@ -1,9 +1,9 @@
 //! Three brokers, each partition on all, and never acknowledged by fewer than two.
 
-use crate::run::{Replay, Run, await_that, back_soon};
+use crate::run::{Replay, Run, back_soon};
 use crate::truth::{all_events, assert_same, messages_of, simulate};
 use evforge_testkit::kafka_broker::{Cluster, Topic, is_possible};
-use std::time::Duration;
+use evforge_testkit::patience::wait_until;
 
 fn topic(name: &str) -> Topic {
     let settings = vec![("min.insync.replicas".to_owned(), "2".to_owned())];
@@ -12,9 +12,7 @@ fn topic(name: &str) -> Topic {
 
 /// Waits until the partition is led by another than this one.
 fn await_new_leader(cluster: &Cluster, old: usize, asked: usize) -> usize {
-    await_that("there is no new leader", || {
-        cluster.leaders(asked, "led").first().is_some_and(|new| *new != old)
-    });
+    wait_until("a new leader", || cluster.leaders(asked, "led").first().is_some_and(|new| *new != old));
     cluster.leaders(asked, "led")[0]
 }
 
@@ -29,17 +27,18 @@ fn the_leader_is_lost_then_another_and_one_never_comes_back() {
     let capture = simulate(folder.path(), "a.pcapng", 14 * 60, "fixed");
     let mut run = Run::live(folder.path(), "led", &cluster.addresses(), &[]);
     let replay = Replay::start(&capture, &run.address(), 1);
-    std::thread::sleep(Duration::from_millis(1500));
+    let mut sent = run.sent(&cluster.addresses());
+    sent.wait_for(50);
     let first = cluster.leaders(1, "led")[0];
     cluster.kill(first);
     await_new_leader(&cluster, first, first % 3 + 1);
-    std::thread::sleep(Duration::from_secs(1));
+    sent.wait_for_more(50);
     cluster.restart(first);
     // Now one that is the leader, and does not come back.
     let second = await_new_leader(&cluster, 0, first);
     cluster.kill(second);
     await_new_leader(&cluster, second, second % 3 + 1);
-    std::thread::sleep(Duration::from_secs(1));
+    sent.wait_for_more(50);
     replay.stop();
     let ended = run.end();
     ended.check_success();

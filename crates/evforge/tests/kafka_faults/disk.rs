@@ -1,13 +1,13 @@
 //! A spill whose disk is full, or that has the size that it may have: events wait in memory then, and all arrive.
 
 use crate::common::PROGRAM;
-use crate::run::{Replay, Run, await_that};
+use crate::run::{Replay, Run};
 use crate::truth::{all_events, assert_same, messages_of, simulate};
 use evforge_testkit::kafka_broker::{Broker, is_possible};
+use evforge_testkit::patience::wait_until;
 use evforge_testkit::skip;
 use std::path::Path;
 use std::process::Command;
-use std::time::Duration;
 
 /// A command that runs the program with a folder `spill` that is a file system of one megabyte, which only it sees.
 fn on_a_small_disk(folder: &Path) -> Option<Command> {
@@ -41,10 +41,10 @@ fn through(test: &str, is_small_disk: bool) {
     let keys = ["memory=1MB", "spill_folder=spill", size];
     let mut run = Run::live_by(command, folder.path(), "spilled", &broker.address(), &keys);
     let mut replay = Replay::start(&capture, &run.address(), 1);
-    std::thread::sleep(Duration::from_millis(1500));
+    run.sent(&broker.address()).wait_for(50);
     broker.freeze();
     run.await_said("is waiting");
-    await_that("the spill is not full", || run.said().contains(words) || !replay.is_running());
+    wait_until("the spill is full", || run.said().contains(words) || !replay.is_running());
     broker.thaw();
     let ended = run.end();
     ended.check_success();

@@ -2,13 +2,14 @@
 //! with and without a spill, with brokers that stand still meanwhile, and started again: each message is in the topic once, each event
 //! of the topic is in the file once, and each event that is missing is named.
 
-use crate::common::kafka::read_topic;
+use crate::common::kafka::{TopicEnd, read_topic};
 use crate::random::Random;
 use crate::run::{Run, back_soon};
 use crate::truth::{Event, EventMessage, all_events, assert_same, events_of_capture, messages_of, simulate};
 use crate::writer::Writer;
 use evforge_messages::{Array, Message, decode};
 use evforge_testkit::kafka_broker::{Broker, is_possible};
+use evforge_testkit::patience::wait_until;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -186,6 +187,20 @@ fn kill(kill: &Kill, program: Run, broker: &mut Broker, writer: &mut Writer) {
     }
 }
 
+/// Waits until what was on its way to the broker is in the topic. Nothing shows when: no more comes for a while, in real time.
+fn await_rest(broker: &str, topic: &str) {
+    let (mut topic, mut before) = (TopicEnd::new(broker, topic), -1);
+    wait_until("nothing more comes", || {
+        let now = topic.messages();
+        let is_all = now == before;
+        if !is_all {
+            before = now;
+            std::thread::sleep(Duration::from_millis(300));
+        }
+        is_all
+    });
+}
+
 /// Events missing in the end.
 fn run(case: &Case, folder: &Path, broker: &mut Broker, scenes: &[Scene]) -> usize {
     let (address, topic) = (broker.address(), case.topic.as_str());
@@ -212,8 +227,7 @@ fn run(case: &Case, folder: &Path, broker: &mut Broker, scenes: &[Scene]) -> usi
         }
         std::thread::sleep(moment.after.saturating_sub(begin.elapsed()));
         kill(moment, program, broker, &mut writer);
-        // What was on its way to the broker comes to its end.
-        std::thread::sleep(Duration::from_millis(300));
+        await_rest(&address, topic);
         let found = by_number(broker, topic);
         let spilled = case.spilled(folder);
         must_be_there.extend(found.keys().copied().chain(spilled));

@@ -1,17 +1,16 @@
 //! The program with `[outputs.kafka]`, under way.
 
 use crate::common::PROGRAM;
+use crate::common::kafka::TopicEnd;
 use crate::truth::{Event, config, events_of_csv};
 use evforge_testkit::kafka_broker::BrokerOptions;
+use evforge_testkit::patience::{wait_for, wait_until};
 use serde_json::Value;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
-
-/// Longer than anything takes here, but for a broker that stands still on purpose.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Small messages, so that there are many.
 pub(crate) const MESSAGE_EVENTS: u64 = 20;
@@ -41,15 +40,6 @@ impl Drop for Run {
         // Ended already in the good case.
         let _ = self.child.kill();
         let _ = self.child.wait();
-    }
-}
-
-/// Waits until something is so.
-pub(crate) fn await_that(what: &str, mut is_so: impl FnMut() -> bool) {
-    let end = Instant::now() + PATIENCE;
-    while !is_so() {
-        assert!(Instant::now() < end, "{what}");
-        std::thread::sleep(Duration::from_millis(10));
     }
 }
 
@@ -139,13 +129,12 @@ impl Run {
 
     /// Waits until it says something.
     pub(crate) fn await_said(&mut self, words: &str) {
-        let end = Instant::now() + PATIENCE;
-        while !self.said().contains(words) {
-            let has_ended = self.child.try_wait().expect("a child").is_some();
-            assert!(!has_ended || self.said().contains(words), "it has ended: {}", self.said());
-            assert!(Instant::now() < end, "{}: it does not say {words}: {}", self.name, self.said());
-            std::thread::sleep(Duration::from_millis(10));
-        }
+        wait_until(format_args!("{} says {words}", self.name.clone()), || {
+            let has_ended = !self.is_running();
+            let is_said = self.said().contains(words);
+            assert!(!has_ended || is_said, "it has ended: {}", self.said());
+            is_said
+        });
     }
 
     /// The address at which it receives, once it does.
@@ -174,16 +163,16 @@ impl Run {
         ran
     }
 
-    /// Waits for its end, `PATIENCE` long.
+    /// The messages of its topic.
+    pub(crate) fn sent(&self, brokers: &str) -> TopicEnd {
+        TopicEnd::new(brokers, &self.name)
+    }
+
+    /// Waits for its end.
     pub(crate) fn end(mut self) -> Ended {
         let begin = Instant::now();
-        let status = loop {
-            if let Some(status) = self.child.try_wait().expect("a child") {
-                break status;
-            }
-            assert!(begin.elapsed() < PATIENCE, "{} does not end: {}", self.name, self.said());
-            std::thread::sleep(Duration::from_millis(10));
-        };
+        let status =
+            wait_for(format_args!("the end of {}", self.name), || self.child.try_wait().expect("a child"));
         let took = begin.elapsed();
         if let Some(reader) = self.reader.take() {
             reader.join().expect("no panic");

@@ -1,12 +1,11 @@
 //! The file writer, following the topic of a run into a file, killed and started again.
 
 use crate::common::PROGRAM;
-use crate::run::PATIENCE;
 use crate::truth::{Event, config};
+use evforge_testkit::patience::{wait_for, wait_until};
 use hdf5_metno::File;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::Instant;
 
 /// The file writer, killed if the test ends early.
 pub(crate) struct Writer {
@@ -70,26 +69,18 @@ impl Writer {
     /// Ends the run: everything that the topic has now is in the file.
     pub(crate) fn end(mut self) -> Written {
         let writing = self.file.with_extension("nxs.writing");
-        let begin = Instant::now();
         // As a person, who waits until the run is shown, and starts a command again that was refused because the broker was away.
-        while !writing.exists() {
+        wait_until("the file", || {
             if self.child.as_mut().expect("it runs").try_wait().expect("a child").is_some() {
                 assert!(self.said().contains("broker"), "it has ended: {}", self.said());
                 self.start_again();
             }
-            assert!(begin.elapsed() < PATIENCE, "there is no file: {}", self.said());
-            std::thread::sleep(std::time::Duration::from_millis(10));
-        }
+            writing.exists()
+        });
         let mut child = self.child.take().expect("it runs");
         let id = child.id().to_string();
         assert!(Command::new("kill").args(["-s", "INT", &id]).status().expect("kill").success());
-        let status = loop {
-            if let Some(status) = child.try_wait().expect("a child") {
-                break status;
-            }
-            assert!(begin.elapsed() < PATIENCE, "it does not end: {}", self.said());
-            std::thread::sleep(std::time::Duration::from_millis(10));
-        };
+        let status = wait_for("its end", || child.try_wait().expect("a child"));
         // 3 says that something is missing in the file, which it also names.
         assert!(matches!(status.code(), Some(0 | 3)), "{status}: {}", self.said());
         let left = std::fs::read_dir(self.file.parent().expect("a folder")).expect("a folder");

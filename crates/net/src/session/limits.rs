@@ -34,6 +34,7 @@ pub struct SessionClock<'a> {
     started: Duration,
     packets: u64,
     last_packet: Option<Duration>,
+    last_look: Duration,
 }
 
 impl<'a> SessionClock<'a> {
@@ -45,7 +46,7 @@ impl<'a> SessionClock<'a> {
     /// The same, by the clock of a run.
     pub fn start_by(limits: SessionLimits<'a>, clock: Arc<dyn Clock>) -> Self {
         let started = clock.elapsed();
-        Self { limits, clock, started, packets: 0, last_packet: None }
+        Self { limits, clock, started, packets: 0, last_packet: None, last_look: started }
     }
 
     /// Time since the beginning.
@@ -54,10 +55,17 @@ impl<'a> SessionClock<'a> {
     }
 
     /// This many packets, or bytes, have come since the beginning: if it is another number than last time, some came just now.
+    /// To be called before each look at [whether it is over](Self::is_over): the silence lasts until then.
     pub fn note(&mut self, packets: u64) {
+        self.last_look = self.clock.elapsed();
         if packets != self.packets {
-            (self.packets, self.last_packet) = (packets, Some(self.clock.elapsed()));
+            (self.packets, self.last_packet) = (packets, Some(self.last_look));
         }
+    }
+
+    /// Whoever receives has not looked again since packets came: it works on them, or is held up, and others may wait.
+    pub(super) fn note_work(&mut self) {
+        self.last_packet = self.last_packet.map(|_| self.last_look);
     }
 
     /// True if the session is to end.
@@ -69,7 +77,7 @@ impl<'a> SessionClock<'a> {
     }
 
     fn is_idle(&self, limit: Duration, last: Duration) -> bool {
-        let silence = self.clock.elapsed().saturating_sub(last);
+        let silence = self.last_look.saturating_sub(last);
         // Files are looked at only when silence could end it.
         silence >= limit
             && (silence >= limit.saturating_add(SENDER_PATIENCE)
@@ -95,12 +103,14 @@ mod tests {
         };
         let mut session = SessionClock::start_by(limits, Arc::clone(&clock) as Arc<dyn Clock>);
         clock.advance(4 * second);
+        session.note(0);
         assert!(!session.is_over(), "idle counts from the first packet");
         session.note(1);
         clock.advance(2 * second);
         session.note(1);
         assert!(!session.is_over());
         clock.advance(second);
+        session.note(1);
         assert!(session.is_over(), "nothing has come for three seconds");
         session.note(2);
         assert!(!session.is_over());
@@ -117,6 +127,7 @@ mod tests {
         let mut session = SessionClock::start_by(limits, Arc::clone(&clock) as Arc<dyn Clock>);
         session.note(1);
         clock.advance(idle);
+        session.note(1);
         std::fs::write(&sent[0], "{}").expect("a report");
         assert!(!session.is_over(), "the other one has not reported");
         std::fs::write(&sent[1], "{}").expect("a report");
@@ -124,6 +135,7 @@ mod tests {
         std::fs::remove_file(&sent[0]).expect("a report");
         assert!(!session.is_over());
         clock.advance(SENDER_PATIENCE);
+        session.note(1);
         assert!(session.is_over(), "it may never report");
     }
 }

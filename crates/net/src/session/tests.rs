@@ -27,10 +27,12 @@ enum Step {
     Packets(usize),
     /// Nothing comes before the deadline.
     Nothing,
+    /// The thread is held up until a step is given on the way, and does that.
+    Held,
     /// One packet comes, and then the kernel fails.
     Failure,
 }
-use Step::{Failure, Nothing, Packets};
+use Step::{Failure, Held, Nothing, Packets};
 
 #[derive(Debug)]
 struct Script {
@@ -82,7 +84,9 @@ impl PacketReceiver for Script {
         let wait = deadline.saturating_duration_since(Instant::now());
         self.polls += usize::from(wait.is_zero());
         let given = || self.given.as_ref()?.try_recv().ok();
-        match self.steps.pop_front().or_else(given) {
+        let step = self.steps.pop_front().or_else(given);
+        let held = || self.given.as_ref()?.recv_timeout(patience()).ok();
+        match if step == Some(Held) { held() } else { step } {
             Some(Packets(packets)) => Ok(self.push(slab, packets)),
             Some(Failure) => {
                 self.push(slab, 1);
@@ -94,7 +98,7 @@ impl PacketReceiver for Script {
                 std::thread::sleep(Duration::from_millis(1));
                 Ok(self.push(slab, 1))
             }
-            Some(Nothing) | None => {
+            Some(Nothing | Held) | None => {
                 std::thread::sleep(wait);
                 Ok(0)
             }
@@ -267,6 +271,40 @@ fn before_the_first_packet_nobody_is_idle() {
         Attend::Pause
     });
     assert_eq!(packets(&outcome), [2, 5]);
+}
+
+#[test]
+fn a_receiver_that_is_held_up_is_not_idle() {
+    const IDLE: Duration = Duration::from_secs(10);
+    let stop = AtomicBool::new(false);
+    let time = Arc::new(ManualClock::default());
+    let limits = SessionLimits { idle_limit: Some(IDLE), ..limits(&stop) };
+    let clock = SessionClock::start_by(limits, Arc::clone(&time) as Arc<dyn Clock>);
+    let (give, script) = Script::given();
+    let script = Script { steps: [Packets(5), Held].into(), ..script };
+    let (mut looks_at_5, mut looks_at_8) = (0, 0);
+    let outcome = session_by(clock, vec![script], |progress| {
+        match progress.packets {
+            5 => {
+                looks_at_5 += 1;
+                time.advance(2 * IDLE);
+                if looks_at_5 == 3 {
+                    give.send(Packets(3)).expect("it is there");
+                }
+            }
+            // It has looked, and found nothing, when the last packet comes.
+            8 => {
+                looks_at_8 += 1;
+                if looks_at_8 == 5 {
+                    give.send(Packets(1)).expect("it is there");
+                }
+            }
+            9 => time.advance(2 * IDLE),
+            _ => {}
+        }
+        Attend::Pause
+    });
+    assert_eq!(packets(&outcome), [9]);
 }
 
 #[test]

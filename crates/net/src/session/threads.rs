@@ -84,6 +84,8 @@ impl SessionProgress<'_> {
 #[derive(Debug, Default)]
 struct Told {
     packets: AtomicU64,
+    /// The last look found no packet; before the first one as well.
+    has_none: AtomicBool,
     state: Mutex<ReceiveState>,
 }
 
@@ -137,8 +139,11 @@ where
             running.push(thread.map_err(SessionError::NoThread)?);
         }
         while !running.iter().all(ScopedJoinHandle::is_finished) {
-            let packets = told.iter().map(|told| told.packets.load(Ordering::Relaxed)).sum();
+            let packets = told.iter().map(|told| told.packets.load(Ordering::Acquire)).sum();
             clock.note(packets);
+            if !told.iter().all(|told| told.has_none.load(Ordering::Relaxed)) {
+                clock.note_work();
+            }
             let wish = attend(&SessionProgress { elapsed: clock.elapsed(), packets, told: &told });
             if wish == Attend::End || clock.is_over() {
                 over.store(true, Ordering::Relaxed);
@@ -164,7 +169,10 @@ fn receive_and_tell<R: PacketReceiver, H: PacketHandler>(
 ) -> Received<R, H> {
     let mut last_told = Instant::now();
     let end = receive(&mut receiver, &mut handler, |receiver, handler, packets| {
-        told.packets.store(packets, Ordering::Relaxed);
+        let before = told.packets.load(Ordering::Relaxed);
+        told.has_none.store(packets == before, Ordering::Relaxed);
+        // Whoever sees these packets sees that as well.
+        told.packets.store(packets, Ordering::Release);
         if last_told.elapsed() >= TELL_INTERVAL {
             last_told = Instant::now();
             let state = ReceiveState::of(receiver, handler.dropped());

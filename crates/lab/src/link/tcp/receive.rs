@@ -175,7 +175,6 @@ fn read(
                 let so_far = FirstSecond { packets: received.reads, bytes: received.bytes, missing: 0 };
                 beginning.look((now - begun).as_nanos() as u64, || so_far);
                 received.bytes += bytes as u64;
-                clock.note(received.bytes);
                 received.reads += 1;
                 let so_far = FirstSecond { packets: received.reads, bytes: received.bytes, missing: 0 };
                 received.first_second = beginning.seen(so_far);
@@ -189,6 +188,7 @@ fn read(
                 return Err(TcpError::Broken { address: source, bytes: received.bytes, source: error });
             }
         }
+        clock.note(received.bytes);
         if told.elapsed() >= PATIENCE {
             told = Instant::now();
             watch(&LinkProgress {
