@@ -7,20 +7,29 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-/// Packets per second that any machine takes, if it may be late: all of them have room.
+/// Packets per second that any machine takes, if it may be late: all of them have room, and so have their events.
 const SLOW: u64 = 2000;
 const ROOM: &str = "receive.buffer=256MB";
+
+/// What gives them room.
+fn room(into: Destination) -> Vec<String> {
+    let events = match into {
+        Destination::Nothing => None,
+        into => Some(format!("outputs.{}.when_full=wait", into.name())),
+    };
+    [Some(ROOM.to_owned()), events].into_iter().flatten().collect()
+}
 
 #[test]
 fn a_slow_load_is_formed_whole_and_the_same_whatever_takes_the_events() {
     let (hosts, stop) = (TwoHosts::on_loopback(), AtomicBool::new(false));
     let folder = tempfile::tempdir().expect("a folder");
     let program = Path::new(PROGRAM);
-    let runner = FormationRunner {
+    let runner = |into| FormationRunner {
         hosts: &hosts,
         program: program.to_owned(),
         folder: folder.path().to_owned(),
-        keys: vec![ROOM.to_owned()],
+        keys: room(into),
         kafka: None,
         stop: &stop,
     };
@@ -29,7 +38,9 @@ fn a_slow_load_is_formed_whole_and_the_same_whatever_takes_the_events() {
         let load = load.lasting(Duration::from_secs(2), SLOW as f64);
         assert_eq!(matches!(load.source, LoadSource::Repeated { .. }), is_repeated, "{name}");
         let points = Destination::LOCAL.map(|into| {
-            runner.run(&load, into, Some(SLOW)).unwrap_or_else(|error| panic!("{name} into {into}: {error}"))
+            runner(into)
+                .run(&load, into, Some(SLOW))
+                .unwrap_or_else(|error| panic!("{name} into {into}: {error}"))
         });
         for point in &points {
             assert!(point.packets.is_whole(), "{name}: {point:?}");
