@@ -62,7 +62,7 @@ fn buffers_are_measured_with_each_mtu_in_both_directions_and_the_first_second_ap
         return;
     }
     let (folder, before) = (tempfile::tempdir().expect("a folder"), state());
-    let arguments = ["--buffer", "1MB", "--rate", "2kpps", "--for", "1300ms", "--rounds", "1"];
+    let arguments = ["--buffer", "1MB", "--rate", "2kpps", "--for", "2500ms", "--rounds", "1"];
     let mut command = Command::new(PROGRAM);
     command.args(["measure", "buffers"]).args(arguments).arg("--output").arg(folder.path().join("result"));
     let output = command.env("TMPDIR", folder.path()).output().expect("it starts");

@@ -108,7 +108,13 @@ fn committed(
             asked.add_partition(topic, *number);
         }
         // A broker that has just begun has no coordinator of groups yet; a transaction that is being ended has no answer yet.
-        match deadline.of_an_answer().ask(|wait| consumer.committed_offsets(asked.clone(), wait))? {
+        let answer = deadline.of_an_answer().ask(|wait| consumer.committed_offsets(asked.clone(), wait))?;
+        // The answer for one partition may be that there is none yet.
+        let answer = answer.and_then(|known| {
+            known.elements().iter().try_for_each(|element| element.error())?;
+            Ok(known)
+        });
+        match answer {
             Ok(known) => {
                 let of_partition =
                     |element: &rdkafka::topic_partition_list::TopicPartitionListElem<'_>| match element

@@ -132,14 +132,12 @@ impl TopicReader {
         let consumer = Arc::new(consumer);
         let places = places(&consumer, &numbers)?;
         let mut assignment = TopicPartitionList::new();
-        for PartitionPlace { number, first, .. } in &places {
-            assignment
-                .add_partition_offset(topic, *number, Offset::Offset(*first))
-                .map_err(|error| failed(topic, &error))?;
-        }
-        consumer.assign(&assignment).map_err(|error| failed(topic, &error))?;
         let mut partitions = Vec::new();
         for PartitionPlace { number, low, high, first } in places {
+            assignment
+                .add_partition_offset(topic, number, Offset::Offset(first))
+                .map_err(|error| failed(topic, &error))?;
+            // Before anything is fetched, which would come through the queue of the client otherwise.
             let queue = consumer.split_partition_queue(topic, number).ok_or_else(|| {
                 ClientError::new(Cause::Other, format!("partition {number} of {topic} has no queue"))
             })?;
@@ -159,6 +157,7 @@ impl TopicReader {
                 position,
             });
         }
+        consumer.assign(&assignment).map_err(|error| failed(topic, &error))?;
         Ok(Self { topic: topic.to_owned(), consumer, partitions, waiting_since: None })
     }
 
@@ -211,7 +210,13 @@ impl TopicReader {
         let deadline = Instant::now() + wait;
         loop {
             // Serves what is not a message; errors are noted by the witness, and the client tries again by itself.
-            drop(self.consumer.poll(Duration::ZERO));
+            if let Some(Ok(message)) = self.consumer.poll(Duration::ZERO) {
+                let (number, offset) = (message.partition(), message.offset());
+                let text = format!(
+                    "message {offset} of partition {number} came outside of its queue: please report this as a fault of evforge"
+                );
+                return Err(ClientError::new(Cause::Other, text));
+            }
             for partition in &mut self.partitions {
                 partition.advance(Duration::ZERO)?;
             }

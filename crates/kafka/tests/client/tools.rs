@@ -147,6 +147,24 @@ impl Time for Ev44<'_> {
     }
 }
 
+/// What is fetched while the reader is still being made is read as well.
+#[test]
+fn every_reader_gets_the_first_messages() {
+    let Some(broker) = shared("every_reader_gets_the_first_messages") else { return };
+    let topic = broker.create_topic("first", 3);
+    let here = settings(broker.address());
+    let mut sender = Sender::open(&here, &topic, &opening()).unwrap();
+    for number in 0..300_u32 {
+        let payload = number.to_le_bytes();
+        let message = Outgoing { payload: &payload, partition: Some(number as i32), ..Outgoing::default() };
+        assert!(sender.send(&message, &RUN).unwrap());
+    }
+    finish(sender);
+    for _ in 0..20 {
+        assert_eq!(read_all(&here, &topic, Begin::Oldest).len(), 300);
+    }
+}
+
 #[test]
 fn pulses_keep_their_distances_and_fit_the_topic() {
     let Some(broker) = shared("pulses_keep_their_distances_and_fit_the_topic") else { return };
