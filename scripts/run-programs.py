@@ -23,8 +23,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 CARGO = os.environ.get("CARGO", "cargo")
 CORES = len(os.sched_getaffinity(0))
-# Most of them wait for something most of their time.
-PROGRAMS = int(os.environ.get("EVFORGE_PROGRAMS", CORES + 1))
+PROGRAMS = int(os.environ.get("EVFORGE_PROGRAMS", CORES))
 THREADS = os.environ.get("RUST_TEST_THREADS", str(CORES))
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")).absolute()
 SECONDS = TARGET / "test-seconds.json"
