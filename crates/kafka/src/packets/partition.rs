@@ -3,87 +3,27 @@
 use super::headers::{self, BadHeader, Origin};
 use super::merge::{Next, Partition};
 use super::message::Delivered;
-use crate::client::{Witness, explain};
+use crate::client::{Witness, explain, serve_client};
 use evforge_core::packet_source::SourceError;
 use jiff::Timestamp;
 use rdkafka::consumer::base_consumer::PartitionQueue;
 use rdkafka::consumer::{BaseConsumer, Consumer};
 use rdkafka::error::KafkaError;
-use rdkafka::message::{Headers, Message, OwnedMessage};
+use rdkafka::message::{Headers, Message};
 use rdkafka::types::RDKafkaErrorCode as Code;
-use std::collections::{HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
-
-/// The consumer of all partitions, and what came through its common queue before the partitions had queues of their own.
-pub(super) struct Common {
-    pub(super) consumer: Arc<BaseConsumer<Witness>>,
-    early: Mutex<HashMap<i32, VecDeque<Early>>>,
-}
-
-/// What came of a partition through the common queue.
-enum Early {
-    Message(OwnedMessage),
-    /// Its end was reached, at that moment.
-    End,
-}
-
-impl Common {
-    pub(super) fn new(consumer: Arc<BaseConsumer<Witness>>) -> Self {
-        Self { consumer, early: Mutex::default() }
-    }
-
-    /// Serves what comes through the common queue: errors, and the first messages.
-    fn serve(&self) -> Result<(), SourceError> {
-        while let Some(result) = self.consumer.poll(Duration::ZERO) {
-            match result {
-                Ok(message) => self.keep(message.partition(), Early::Message(message.detach())),
-                Err(KafkaError::PartitionEOF(partition)) => self.keep(partition, Early::End),
-                Err(error) => self.note(&error)?,
-            }
-        }
-        Ok(())
-    }
-
-    fn keep(&self, partition: i32, what: Early) {
-        let mut early = self.early.lock().unwrap_or_else(PoisonError::into_inner);
-        early.entry(partition).or_default().push_back(what);
-    }
-
-    /// Takes note of an error that may pass.
-    fn note(&self, error: &KafkaError) -> Result<(), SourceError> {
-        let code = error.rdkafka_error_code().unwrap_or(Code::Fail);
-        let explanation = explain(code);
-        if explanation.is_retriable {
-            self.consumer.context().note(code, &error.to_string());
-            return Ok(());
-        }
-        Err(match code {
-            Code::AutoOffsetReset | Code::OffsetOutOfRange => {
-                "messages were removed from the topic (by its retention) before they were read: read on from what is left".into()
-            }
-            _ => explanation.sentence().into(),
-        })
-    }
-
-    fn early_of(&self, partition: i32) -> Option<Early> {
-        let mut early = self.early.lock().unwrap_or_else(PoisonError::into_inner);
-        early.get_mut(&partition)?.pop_front()
-    }
-}
 
 /// One partition.
 pub(super) struct TopicPartition {
-    pub(super) common: Arc<Common>,
+    /// The client of all partitions.
+    pub(super) consumer: Arc<BaseConsumer<Witness>>,
     pub(super) queue: PartitionQueue<Witness>,
-    pub(super) number: i32,
     /// The first message that is not read any more; none to read on for ever.
     pub(super) end: Option<i64>,
     /// True if messages before `end` may be to come: the last one that is there need not be the last one.
     pub(super) waits_for_end: bool,
-    /// True once its own queue has had something: the common one has nothing of it any more then.
-    pub(super) has_begun: bool,
     pub(super) is_over: bool,
     /// Where topics are followed: the time of the first message that is not read any more.
     pub(super) until_ms: Option<i64>,
@@ -103,15 +43,20 @@ impl TopicPartition {
         Next::AtEnd
     }
 
-    /// Hands over what came through the common queue.
-    fn hand_over_early(&mut self, early: &Early, read: &mut dyn FnMut(&Delivered<'_>)) -> Next {
-        match early {
-            Early::Message(message) => {
-                self.is_at_end = false;
-                Self::hand_over(message, self.end, self.until_ms, &mut self.is_over, read)
-            }
-            Early::End => self.at_end(),
+    /// Takes note of an error that may pass.
+    fn note(&self, error: &KafkaError) -> Result<(), SourceError> {
+        let code = error.rdkafka_error_code().unwrap_or(Code::Fail);
+        let explanation = explain(code);
+        if explanation.is_retriable {
+            self.consumer.context().note(code, &error.to_string());
+            return Ok(());
         }
+        Err(match code {
+            Code::AutoOffsetReset | Code::OffsetOutOfRange => {
+                "messages were removed from the topic (by its retention) before they were read: read on from what is left".into()
+            }
+            _ => explanation.sentence().into(),
+        })
     }
 
     /// Hands a message over, if it is one of those that are to be read.
@@ -139,36 +84,23 @@ impl Partition for TopicPartition {
         if self.is_over {
             return Ok(Next::AtEnd);
         }
-        if let Some(early) = self.common.early_of(self.number) {
-            return Ok(self.hand_over_early(&early, read));
-        }
-        let came = match self.queue.poll(wait) {
+        match self.queue.poll(wait) {
             None => {
-                self.common.serve()?;
-                return Ok(if self.is_at_end { self.at_end() } else { Next::Nothing });
+                while let Some(error) = serve_client(&self.consumer)? {
+                    self.note(&error)?;
+                }
+                Ok(if self.is_at_end { self.at_end() } else { Next::Nothing })
             }
-            Some(Err(KafkaError::PartitionEOF(_))) if self.has_begun => return Ok(self.at_end()),
-            Some(Err(KafkaError::PartitionEOF(_))) => None,
+            Some(Err(KafkaError::PartitionEOF(_))) => Ok(self.at_end()),
             Some(Err(error)) => {
-                self.common.note(&error)?;
-                return Ok(Next::Nothing);
+                self.note(&error)?;
+                Ok(Next::Nothing)
             }
-            Some(Ok(message)) => Some(message),
-        };
-        self.is_at_end = false;
-        if !std::mem::replace(&mut self.has_begun, true) {
-            self.common.serve()?;
-            if let Some(early) = self.common.early_of(self.number) {
-                // What came first is behind all that came through the common queue.
-                let came = came.map_or(Early::End, |message| Early::Message(message.detach()));
-                self.common.keep(self.number, came);
-                return Ok(self.hand_over_early(&early, read));
+            Some(Ok(message)) => {
+                self.is_at_end = false;
+                Ok(Self::hand_over(&message, self.end, self.until_ms, &mut self.is_over, read))
             }
         }
-        Ok(match came {
-            Some(message) => Self::hand_over(&message, self.end, self.until_ms, &mut self.is_over, read),
-            None => self.at_end(),
-        })
     }
 
     fn is_over(&self) -> bool {
@@ -176,7 +108,7 @@ impl Partition for TopicPartition {
     }
 
     fn trouble(&self) -> Option<String> {
-        self.common.consumer.context().complaints().last().map(|complaint| complaint.sentence())
+        self.consumer.context().complaints().last().map(|complaint| complaint.sentence())
     }
 }
 

@@ -1,15 +1,14 @@
 //! A topic as an input: looked at before the run, opened for it.
 
 use super::merge::Merge;
-use super::partition::{Common, TopicPartition};
+use super::partition::TopicPartition;
 use super::source::TopicPackets;
 use super::span::{Offsets, Place, Span};
 use crate::client::{
     Cause, ClientError, ClientSettings, Deadline, Witness, check, explain_error, first_since, partition_ends,
+    read_partitions,
 };
-use rdkafka::consumer::{BaseConsumer, Consumer};
-use rdkafka::error::KafkaError;
-use rdkafka::{Offset, TopicPartitionList};
+use rdkafka::consumer::BaseConsumer;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -67,35 +66,21 @@ impl TopicInput {
             .client
             .config(&DEFAULTS)?
             .create_with_context(Witness::default())
-            .map_err(|error| self.failed("a consumer cannot be made", &error))?;
+            .map_err(|error| ClientError::settings(explain_error(&error).sentence()))?;
         let consumer = Arc::new(consumer);
         let spans = self.spans(&consumer, &partitions, &deadline)?;
-        let mut assignment = TopicPartitionList::new();
-        for (number, from, _) in &spans {
-            assignment
-                .add_partition_offset(&self.topic, *number, Offset::Offset(*from))
-                .map_err(|error| self.failed("its partitions cannot be chosen", &error))?;
-        }
-        consumer.assign(&assignment).map_err(|error| self.failed("it cannot be read", &error))?;
-        let common = Arc::new(Common::new(Arc::clone(&consumer)));
-        let mut lanes = Vec::new();
-        for (number, from, end) in spans {
-            let Some(queue) = consumer.split_partition_queue(&self.topic, number) else {
-                let message = format!("topic {}: partition {number} cannot be read", self.topic);
-                return Err(ClientError::new(Cause::Other, message));
-            };
-            lanes.push(TopicPartition {
-                common: Arc::clone(&common),
-                queue,
-                number,
-                end,
-                waits_for_end: self.span.follows && matches!(self.span.to, Some(Place::Offset(_))),
-                has_begun: false,
-                is_over: end == Some(from),
-                until_ms: self.span.until_ms(),
-                is_at_end: false,
-            });
-        }
+        let firsts: Vec<_> = spans.iter().map(|&(number, from, _)| (number, from)).collect();
+        let queues = read_partitions(&consumer, &self.topic, &firsts)?;
+        let partition = |((_, from, end), queue)| TopicPartition {
+            consumer: Arc::clone(&consumer),
+            queue,
+            end,
+            waits_for_end: self.span.follows && matches!(self.span.to, Some(Place::Offset(_))),
+            is_over: end == Some(from),
+            until_ms: self.span.until_ms(),
+            is_at_end: false,
+        };
+        let lanes = spans.into_iter().zip(queues).map(partition).collect();
         let merge = Merge::new(lanes, self.span.follows, SILENCE, Arc::clone(stop));
         Ok(TopicPackets::new(
             format!("topic {} at {}", self.topic, self.client.brokers_text()),
@@ -167,10 +152,5 @@ impl TopicInput {
             *slot(offsets) = first.unwrap_or(high);
         }
         Ok(())
-    }
-
-    fn failed(&self, what: &str, error: &KafkaError) -> ClientError {
-        let why = explain_error(error).sentence();
-        ClientError::new(Cause::Other, format!("topic {}: {what}: {why}", self.topic))
     }
 }

@@ -4,13 +4,13 @@ use super::places::{Begin, PartitionPlace, places};
 use super::record::Record;
 use crate::client::{
     Cause, ClientError, ClientSettings, Deadline, Witness, cause_of_failure, check, explain_error, failed,
+    read_partitions, serve_client,
 };
 use rdkafka::Message as _;
 use rdkafka::consumer::base_consumer::PartitionQueue;
 use rdkafka::consumer::{BaseConsumer, Consumer};
 use rdkafka::error::KafkaError;
 use rdkafka::message::{Headers, OwnedHeaders, OwnedMessage};
-use rdkafka::{Offset, TopicPartitionList};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -131,33 +131,20 @@ impl TopicReader {
             .map_err(|error| ClientError::settings(explain_error(&error).sentence()))?;
         let consumer = Arc::new(consumer);
         let places = places(&consumer, &numbers)?;
-        let mut assignment = TopicPartitionList::new();
-        let mut partitions = Vec::new();
-        for PartitionPlace { number, low, high, first } in places {
-            assignment
-                .add_partition_offset(topic, number, Offset::Offset(first))
-                .map_err(|error| failed(topic, &error))?;
-            // Before anything is fetched, which would come through the queue of the client otherwise.
-            let queue = consumer.split_partition_queue(topic, number).ok_or_else(|| {
-                ClientError::new(Cause::Other, format!("partition {number} of {topic} has no queue"))
-            })?;
-            let end = (until == Until::Present).then_some(high);
-            let has_caught_up = first >= high;
-            let position = first;
-            let is_at_end = has_caught_up;
-            partitions.push(Partition {
-                number,
-                low,
-                high,
-                queue,
-                head: None,
-                has_caught_up,
-                is_at_end,
-                end,
-                position,
-            });
-        }
-        consumer.assign(&assignment).map_err(|error| failed(topic, &error))?;
+        let firsts: Vec<_> = places.iter().map(|place| (place.number, place.first)).collect();
+        let queues = read_partitions(&consumer, topic, &firsts)?;
+        let partition = |(PartitionPlace { number, low, high, first }, queue)| Partition {
+            number,
+            low,
+            high,
+            queue,
+            head: None,
+            has_caught_up: first >= high,
+            is_at_end: first >= high,
+            end: (until == Until::Present).then_some(high),
+            position: first,
+        };
+        let partitions = places.into_iter().zip(queues).map(partition).collect();
         Ok(Self { topic: topic.to_owned(), consumer, partitions, waiting_since: None })
     }
 
@@ -210,13 +197,7 @@ impl TopicReader {
         let deadline = Instant::now() + wait;
         loop {
             // Serves what is not a message; errors are noted by the witness, and the client tries again by itself.
-            if let Some(Ok(message)) = self.consumer.poll(Duration::ZERO) {
-                let (number, offset) = (message.partition(), message.offset());
-                let text = format!(
-                    "message {offset} of partition {number} came outside of its queue: please report this as a fault of evforge"
-                );
-                return Err(ClientError::new(Cause::Other, text));
-            }
+            serve_client(&self.consumer)?;
             for partition in &mut self.partitions {
                 partition.advance(Duration::ZERO)?;
             }
