@@ -5,6 +5,9 @@ use crate::truth::{all_events, assert_same, messages_of, simulate};
 use evforge_testkit::kafka_broker::{Broker, is_possible};
 use std::time::Duration;
 
+/// More messages than wait in librdkafka: 20 events in each.
+const MANY: i64 = 1600;
+
 /// How long a broker stands still.
 fn standstill() -> Duration {
     let is_soak = std::env::var_os("EVFORGE_SOAK").is_some();
@@ -26,11 +29,12 @@ fn a_broker_is_killed_and_comes_back() {
     broker.kill();
     run.await_said("is waiting");
     broker.restart();
-    sent.wait_for_more(50);
+    sent.wait_for(MANY);
     replay.stop();
     let ended = run.end();
     ended.check_success();
     let kafka = ended.kafka();
+    assert!(ended.events.len() > 30_000);
     assert!(ended.counter("broker_outages") >= 1, "{kafka:#}");
     let why = kafka["interruption"].as_str().unwrap();
     assert!(why.contains("no broker can be reached") || why.contains(&broker.address()), "{why}");

@@ -39,7 +39,7 @@ fn each_policy_loses_what_it_allows_and_says_so() {
     sent.iter_mut().for_each(|sent| sent.wait_for(20));
     broker.freeze();
     for (_, run) in &mut runs[1..3] {
-        run.await_said("were dropped so far");
+        run.await_dropped(1001);
     }
     // In real time: nothing shows that the last one, which has had as much, has stopped.
     std::thread::sleep(Duration::from_secs(1));
@@ -56,6 +56,7 @@ fn each_policy_loses_what_it_allows_and_says_so() {
         match policy {
             "wait" => {
                 assert_eq!((ended.status, missing.len()), (Some(0), 0), "{said}");
+                assert!(ended.events.len() > 25_000, "too few events");
                 assert_same(policy, &found, &ended.events);
             }
             "stop" => {
@@ -67,7 +68,7 @@ fn each_policy_loses_what_it_allows_and_says_so() {
             }
             _ => {
                 assert_eq!(ended.status, Some(1), "{said}");
-                assert!(!missing.is_empty(), "{policy} lost nothing");
+                assert!(missing.len() > 1000, "{policy} lost {}", missing.len());
                 // They were lost in one piece or several, while the broker stood still: the beginning and the end are there.
                 assert_eq!((found.first(), found.last()), (ended.events.first(), ended.events.last()));
                 assert!(said.contains("ALARM"), "{said}");

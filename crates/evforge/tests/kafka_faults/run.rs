@@ -129,9 +129,22 @@ impl Run {
 
     /// Waits until it says something.
     pub(crate) fn await_said(&mut self, words: &str) {
-        wait_until(format_args!("{} says {words}", self.name.clone()), || {
+        self.await_saying(words, |said| said.contains(words));
+    }
+
+    /// Waits until it says that so many events were dropped so far.
+    pub(crate) fn await_dropped(&mut self, number: usize) {
+        let dropped = |said: &str| {
+            let (before, _) = said.rsplit_once(" events were dropped so far")?;
+            before.split_whitespace().last()?.parse::<usize>().ok()
+        };
+        self.await_saying("how many were dropped", |said| dropped(said) >= Some(number));
+    }
+
+    fn await_saying(&mut self, what: &str, is_said: impl Fn(&str) -> bool) {
+        wait_until(format_args!("{} says {what}", self.name.clone()), || {
             let has_ended = !self.is_running();
-            let is_said = self.said().contains(words);
+            let is_said = is_said(&self.said());
             assert!(!has_ended || is_said, "it has ended: {}", self.said());
             is_said
         });
