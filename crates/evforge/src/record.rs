@@ -1,7 +1,7 @@
 //! `evforge record`: UDP packets into pcapng files, at full rate.
 
 use crate::CommandError;
-use crate::arguments::{LogArguments, OverwriteArguments, WayArguments};
+use crate::arguments::{EndArguments, LogArguments, OverwriteArguments, WayArguments};
 use crate::exit_status::ExitStatus;
 use crate::left_over::tell_recordings;
 use crate::output::{Ending, check_writable, refuse_standard_output};
@@ -12,7 +12,6 @@ use evforge_config::{ByteSize, ReceiveSettings, TimeSpan};
 use evforge_log::{LogSettings, console, group};
 use evforge_net::live_receiver::LiveReceiver;
 use evforge_net::record::{DiskFiles, FileNames, RecordQueue, RecordingWriter, Rotation, finish_recording};
-use evforge_net::session::SessionLimits;
 use evforge_pipeline::record_run::{RecordRun, RecordStatus};
 use evforge_pipeline::report::{grouped, scaled};
 use std::io::IsTerminal;
@@ -33,12 +32,8 @@ pub(crate) struct RecordArguments {
     way: WayArguments,
     #[command(flatten)]
     files: RecordFileArguments,
-    /// End after this time (60, 90s, 2h)
-    #[arg(long = "for", value_name = "TIME", value_parser = TimeSpan::in_seconds)]
-    ends_after: Option<TimeSpan>,
-    /// End when no packet has come for this time, once there were some
-    #[arg(long, value_name = "TIME", value_parser = TimeSpan::in_seconds, help_heading = "Receiving")]
-    idle: Option<TimeSpan>,
+    #[command(flatten)]
+    end: EndArguments,
     /// Receive buffer to ask the kernel for, for each port
     #[arg(long, value_name = "SIZE", default_value = "64MB", help_heading = "Receiving")]
     buffer: ByteSize,
@@ -196,12 +191,8 @@ pub(crate) fn record(arguments: &RecordArguments) -> Result<ExitStatus, CommandE
     let run = RecordRun {
         writer: arguments.files.limits.writer(output, arguments.overwrite)?,
         queue: arguments.files.limits.queue()?,
-        limits: SessionLimits {
-            stop: &*stop_on_signals()?,
-            ends_after: arguments.ends_after.map(TimeSpan::to_std),
-            idle_limit: arguments.idle.map(TimeSpan::to_std),
-            sent: &[],
-        },
+        limits: arguments.end.limits(None),
+        stop: &*stop_on_signals()?,
         sources,
     };
     for warning in &warnings {

@@ -24,6 +24,7 @@ use evforge_core::placement::Placement;
 use evforge_core::run_state::{InputFault, LedgerTotals, RunState};
 use evforge_detect::settings::HeldHits;
 use evforge_log::group;
+use evforge_net::session::SessionLimits;
 use evforge_outputs::Registry;
 use evforge_pipeline::capture_run::CaptureRun;
 use evforge_pipeline::live_run::{LiveObserver, LiveRun, open_receivers};
@@ -186,8 +187,11 @@ pub(crate) fn run(arguments: &RunArguments, registry: &Registry) -> Result<ExitS
             clock: Arc::clone(&outputs.clock),
             samples: outputs.samples.take(),
             stop: &stop,
-            ends_after: arguments.ends_after.map(TimeSpan::to_std),
-            idle_limit: arguments.idle.map(TimeSpan::to_std),
+            limits: SessionLimits {
+                ends_after: arguments.ends_after.map(TimeSpan::to_std),
+                idle_limit: arguments.idle.map(TimeSpan::to_std),
+                ..SessionLimits::default()
+            },
         };
         let report = run_live(run, &outputs, arguments.quiet)?;
         outputs.finish(&report, &mut ending);

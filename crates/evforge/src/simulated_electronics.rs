@@ -6,6 +6,7 @@ use crate::run::Observer;
 use evforge_config::{Config, Frequency};
 use evforge_lab::demonstration::{Sent, send_pulses, tells_sources_by_address};
 use evforge_lab::{LabError, shipped, simulation};
+use evforge_net::session::SessionLimits;
 use evforge_pipeline::live_run::{LiveRun, open_receivers};
 use evforge_pipeline::report::RunReport;
 use evforge_pipeline::run_control::RunControl;
@@ -91,8 +92,7 @@ impl Electronics {
             clock: Arc::clone(&outputs.clock),
             samples: None,
             stop: all_sent,
-            ends_after: None,
-            idle_limit: None,
+            limits: SessionLimits::default(),
             record: None,
         };
         let outputs = &*outputs;

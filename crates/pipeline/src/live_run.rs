@@ -40,7 +40,6 @@ use evforge_outputs::packet_tap::PacketTap;
 use evforge_outputs::{OnWaiting, OutputSet, QueueSettings};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
 /// What a live run needs.
 pub struct LiveRun<'a> {
@@ -54,10 +53,8 @@ pub struct LiveRun<'a> {
     pub samples: Option<SampleFile>,
     /// Set by the caller to end the run in good order.
     pub stop: &'a AtomicBool,
-    /// End after this time, if set.
-    pub ends_after: Option<Duration>,
-    /// End when so long no packet has come, once there were some, if set.
-    pub idle_limit: Option<Duration>,
+    /// What ends the run by itself.
+    pub limits: SessionLimits,
     /// Monitor data: switched and read by others while the run continues.
     pub monitor: MonitorTap,
     /// Where outputs get raw packets from.
@@ -155,15 +152,7 @@ impl LiveRun<'_> {
         // Before this thread is pinned: the counters are to be read on any other core.
         let host = HostCounterReader::start(config.receive.loss_counters, interfaces)?;
         warnings.extend(host.warnings().iter().cloned());
-        let session = SessionClock::start_by(
-            SessionLimits {
-                stop: self.stop,
-                ends_after: self.ends_after,
-                idle_limit: self.idle_limit,
-                sent: &[],
-            },
-            Arc::clone(&self.clock),
-        );
+        let session = SessionClock::start_by(self.limits, self.stop, Arc::clone(&self.clock));
         let started = self.clock.elapsed();
         let mut watch = Watch {
             clock: Arc::clone(&self.clock),

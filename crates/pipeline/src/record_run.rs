@@ -14,6 +14,7 @@ use evforge_net::session::{
 use std::convert::Infallible;
 use std::io;
 use std::net::IpAddr;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 /// Time between states.
@@ -28,7 +29,9 @@ pub struct RecordRun<'a> {
     /// How much may wait for the disk, for each port.
     pub queue: RecordQueue,
     /// What ends the recording in good order.
-    pub limits: SessionLimits<'a>,
+    pub limits: SessionLimits,
+    /// Set by the caller to end it.
+    pub stop: &'a AtomicBool,
 }
 
 /// The state of a recording, about once a second.
@@ -57,7 +60,7 @@ impl RecordRun<'_> {
             receiver: source,
             handler: Recorded(inlet),
         });
-        let clock = SessionClock::start(self.limits);
+        let clock = SessionClock::start(self.limits, self.stop);
         let mut shown = Instant::now();
         let anywhere = |_| Ok::<(), Infallible>(());
         let received = receive_with_threads(clock.clone(), threads.collect(), &anywhere, |progress| {

@@ -9,6 +9,7 @@
 //! | windows and gaps | with a unit: `500ns` |
 
 mod config;
+mod end;
 mod inputs;
 mod log;
 mod overwrite;
@@ -18,6 +19,7 @@ mod run_identity;
 mod topic;
 
 pub(crate) use config::ConfigArguments;
+pub(crate) use end::EndArguments;
 pub(crate) use inputs::{CaptureArguments, Inputs};
 pub(crate) use log::LogArguments;
 pub(crate) use overwrite::OverwriteArguments;

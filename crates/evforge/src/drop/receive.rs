@@ -5,7 +5,7 @@ use super::text;
 use super::words_picture::png_of_words;
 use super::words_view::WordsView;
 use crate::CommandError;
-use crate::arguments::{LogArguments, OverwriteArguments, PageNameArguments, WayArguments};
+use crate::arguments::{EndArguments, LogArguments, OverwriteArguments, PageNameArguments, WayArguments};
 use crate::exit_status::ExitStatus;
 use crate::output::{Ending, check_writable, write_file};
 use crate::page_address::page_text;
@@ -49,17 +49,11 @@ pub(super) struct ReceiveArguments {
     /// Data generators in each stream; with --sent, the sender's report gives it
     #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=256), help_heading = "Data")]
     generators: u32,
-    /// The sender's report, read at the end: how many packets and bytes there must be
+    /// The sender's report, read at the end: how many packets and bytes there must be. While it is missing, --idle is 10 s longer
     #[arg(long, value_name = "FILE")]
     sent: Option<PathBuf>,
-    /// End when no packet has come for this time, once there were some
-    ///
-    /// Ten seconds later while the report of --sent is missing: the sender may be held up.
-    #[arg(long, value_name = "TIME", value_parser = TimeSpan::in_seconds)]
-    idle: Option<TimeSpan>,
-    /// End after this time (60, 90s, 168h)
-    #[arg(long = "for", value_name = "TIME", value_parser = TimeSpan::in_seconds)]
-    ends_after: Option<TimeSpan>,
+    #[command(flatten)]
+    end: EndArguments,
     /// Receive buffer to ask the kernel for, for each stream
     #[arg(long, value_name = "SIZE", default_value = "64MB", help_heading = "Receiving")]
     buffer: ByteSize,
@@ -167,9 +161,7 @@ pub(super) fn receive(arguments: &ReceiveArguments) -> Result<ExitStatus, Comman
         // What else the host counts is not of one stream.
         counters: CountersRead::Off,
         shows_accounts: arguments.view.is_some(),
-        idle: arguments.idle.map(TimeSpan::to_std),
-        sent: arguments.sent.iter().cloned().collect(),
-        duration: arguments.ends_after.map(TimeSpan::to_std),
+        limits: arguments.end.limits(&arguments.sent),
     };
     arguments.log.set_up(&LogSettings::default(), "", arguments.quiet)?;
     let stop = stop_on_signals()?;

@@ -2,7 +2,7 @@
 
 use super::text;
 use crate::CommandError;
-use crate::arguments::{LogArguments, OverwriteArguments, WayArguments};
+use crate::arguments::{EndArguments, LogArguments, OverwriteArguments, WayArguments};
 use crate::exit_status::ExitStatus;
 use crate::output::{Ending, check_writable};
 use crate::same_file::NamedFiles;
@@ -68,17 +68,12 @@ pub(crate) struct ReceiveArguments {
     /// Packets to fetch at once at most: they wait in memory of this program then, besides the kernel's buffer
     #[arg(long, value_name = "NUMBER", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..=65536), conflicts_with_all = ["tcp", "single_calls"], help_heading = "Receiving")]
     batch: u32,
-    /// The report of the sender, read at the end: how many packets there were; may be given several times
+    /// The report of the sender, read at the end: how many packets there were. While it is missing, --idle is 10 s longer; may be
+    /// given several times
     #[arg(long, value_name = "FILE")]
     pub(super) sent: Vec<PathBuf>,
-    /// End when no packet has come for this time, once there were some
-    ///
-    /// Ten seconds later while a report of --sent is missing: the sender may be held up.
-    #[arg(long, value_name = "TIME", value_parser = TimeSpan::in_seconds)]
-    pub(super) idle: Option<TimeSpan>,
-    /// End after this time (60, 90s, 168h)
-    #[arg(long = "for", value_name = "TIME", value_parser = TimeSpan::in_seconds)]
-    pub(super) ends_after: Option<TimeSpan>,
+    #[command(flatten)]
+    pub(super) end: EndArguments,
     /// Write the report as JSON
     #[arg(long, env = "EVFORGE_REPORT", value_name = "FILE")]
     pub(super) report: Option<PathBuf>,
@@ -122,9 +117,7 @@ pub(super) fn receive(arguments: &ReceiveArguments) -> Result<ExitStatus, Comman
         cores: arguments.core.clone(),
         work: arguments.work.to_std(),
         batch: usize::try_from(arguments.batch)?,
-        idle: arguments.idle.map(TimeSpan::to_std),
-        sent: arguments.sent.clone(),
-        duration: arguments.ends_after.map(TimeSpan::to_std),
+        limits: arguments.end.limits(&arguments.sent),
         ..LinkReceiving::default()
     };
     let mut lines = Lines::new(arguments.quiet);

@@ -52,9 +52,7 @@ pub(super) fn receive(arguments: &ReceiveArguments) -> Result<ExitStatus, Comman
     let settings = TcpReceiving {
         core: arguments.core.first().copied(),
         work: arguments.work.to_std(),
-        idle: arguments.idle.map(TimeSpan::to_std),
-        sent: arguments.sent.clone(),
-        duration: arguments.ends_after.map(TimeSpan::to_std),
+        limits: arguments.end.limits(&arguments.sent),
     };
     let mut lines = Lines::new(arguments.quiet);
     let stop = stop_on_signals()?;

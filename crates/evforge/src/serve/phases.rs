@@ -13,6 +13,7 @@ use evforge_control::{RunEnded, RunStarted, Runs};
 use evforge_core::run_state::{LedgerTotals, RunState};
 use evforge_log::group;
 use evforge_net::clock::wall_clock_ns;
+use evforge_net::session::SessionLimits;
 use evforge_outputs::Kept;
 use evforge_pipeline::live_run::{LiveObserver, LiveRun, open_receivers};
 use evforge_pipeline::report::{RunReport, grouped};
@@ -120,8 +121,7 @@ impl Phases<'_> {
             clock: Arc::clone(&outputs.clock),
             samples: outputs.samples.take(),
             stop: &self.stop,
-            ends_after,
-            idle_limit: None,
+            limits: SessionLimits { ends_after, ..SessionLimits::default() },
         };
         let mut started = RunStarted {
             number: config.run.number.map(u64::from),

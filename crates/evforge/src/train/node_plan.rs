@@ -60,9 +60,7 @@ impl ReceiveArguments {
             cores: self.cores.clone(),
             worker_core: self.worker_core,
             has_profile: !self.no_profile,
-            idle: self.idle.map(TimeSpan::to_std),
-            sent: self.sent.iter().cloned().collect(),
-            duration: self.ends_after.map(TimeSpan::to_std),
+            limits: self.end.limits(&self.sent),
             trains: self.trains,
             ..NodeSettings::new(assembly, self.modules(&self.given())?)
         })

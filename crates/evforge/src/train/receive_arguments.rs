@@ -4,7 +4,7 @@ use super::detector::Detector;
 use super::page::PageArguments;
 use super::steps::StepArguments;
 use super::summaries::SummaryArguments;
-use crate::arguments::{LogArguments, OverwriteArguments, WayArguments};
+use crate::arguments::{EndArguments, LogArguments, OverwriteArguments, WayArguments};
 use clap::{Args, ValueEnum};
 use evforge_config::{ByteSize, Rate, TimeSpan};
 use evforge_core::endpoint::endpoint;
@@ -98,20 +98,14 @@ pub(super) struct ReceiveArguments {
     /// Largest rate of what is passed on: 5Gbit/s (payload)
     #[arg(long, value_name = "RATE", value_parser = bits, requires = "forward", help_heading = "Forwarding")]
     pub(super) forward_rate: Option<u64>,
-    /// The sender's report, read at the end: how many packets and trains there must be
+    /// The sender's report, read at the end: how many packets and trains there must be. While it is missing, --idle is 10 s longer
     #[arg(long, value_name = "FILE")]
     pub(super) sent: Option<PathBuf>,
     /// End after N good trains, of all modules together
     #[arg(long, value_name = "NUMBER")]
     pub(super) trains: Option<u64>,
-    /// End when no packet has come for this time, once there were some
-    ///
-    /// Ten seconds later while the report of --sent is missing: the sender may be held up.
-    #[arg(long, value_name = "TIME", value_parser = TimeSpan::in_seconds)]
-    pub(super) idle: Option<TimeSpan>,
-    /// End after this time (60, 90s, 168h)
-    #[arg(long = "for", value_name = "TIME", value_parser = TimeSpan::in_seconds)]
-    pub(super) ends_after: Option<TimeSpan>,
+    #[command(flatten)]
+    pub(super) end: EndArguments,
     /// Receive trains over TCP, as `--forward tcp://` of the node before sends them: each connection is of one module
     #[arg(long, conflicts_with_all = ["first_module", "receive", "interface", "buffer", "sent", "no_profile"], help_heading = "Receiving")]
     pub(super) tcp: bool,

@@ -8,6 +8,7 @@ use evforge_core::quantity::{Frequency, Rate};
 use evforge_lab::link::numbered::*;
 use evforge_lab::link::{LinkReceiving, Pulses, Schedule};
 use evforge_net::live_receiver::{LiveReceiver, ReceiveMethod, ReceivePlan};
+use evforge_net::session::SessionLimits;
 use evforge_net::socket::ReceiverOptions;
 use evforge_wire::numbered::NumberedLayout;
 use std::net::SocketAddr;
@@ -116,7 +117,8 @@ fn over_loopback(traffic: Traffic, buffer: usize, settings: &SendSettings) -> Re
     let receiver = LiveReceiver::open(&plan).expect("a port of loopback");
     settings.destination = receiver[0].local_address();
     let sent = send(traffic, &settings, &AtomicBool::new(false)).expect("packets over loopback");
-    let ending = LinkReceiving { duration: Some(Duration::ZERO), ..LinkReceiving::default() };
+    let limits = SessionLimits { ends_after: Some(Duration::ZERO), ..SessionLimits::default() };
+    let ending = LinkReceiving { limits, ..LinkReceiving::default() };
     let received = receive(receiver, NumberedLayout::Evforge, &ending, &AtomicBool::new(false), &mut |_| {})
         .expect("packets");
     let again: SentReport = serde_json::from_str(&sent.json()).expect("a sender's report");

@@ -12,24 +12,23 @@ use crate::clock::SystemClock;
 /// How much longer a sender is waited for that has not reported yet: its host may be busy, and its report comes behind its last packet.
 pub const SENDER_PATIENCE: Duration = Duration::from_secs(10);
 
-/// What ends a session in good order.
-#[derive(Clone, Copy, Debug)]
-pub struct SessionLimits<'a> {
-    /// Set by the caller to end it.
-    pub stop: &'a AtomicBool,
+/// What ends a session in good order, besides whoever stops it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SessionLimits {
     /// End after this time, if set.
     pub ends_after: Option<Duration>,
     /// End when no packet has come for this time, once there were some, if set.
     pub idle_limit: Option<Duration>,
     /// The reports that senders write when they have sent all. While one is missing, no packet must have come for
     /// [`SENDER_PATIENCE`] more.
-    pub sent: &'a [PathBuf],
+    pub sent: Vec<PathBuf>,
 }
 
 /// Decides when a session is over.
 #[derive(Clone, Debug)]
 pub struct SessionClock<'a> {
-    limits: SessionLimits<'a>,
+    limits: SessionLimits,
+    stop: &'a AtomicBool,
     clock: Arc<dyn Clock>,
     started: Duration,
     packets: u64,
@@ -38,15 +37,15 @@ pub struct SessionClock<'a> {
 }
 
 impl<'a> SessionClock<'a> {
-    /// The session begins now.
-    pub fn start(limits: SessionLimits<'a>) -> Self {
-        Self::start_by(limits, Arc::new(SystemClock::start()))
+    /// The session begins now. It ends when `stop` is set, too.
+    pub fn start(limits: SessionLimits, stop: &'a AtomicBool) -> Self {
+        Self::start_by(limits, stop, Arc::new(SystemClock::start()))
     }
 
     /// The same, by the clock of a run.
-    pub fn start_by(limits: SessionLimits<'a>, clock: Arc<dyn Clock>) -> Self {
+    pub fn start_by(limits: SessionLimits, stop: &'a AtomicBool, clock: Arc<dyn Clock>) -> Self {
         let started = clock.elapsed();
-        Self { limits, clock, started, packets: 0, last_packet: None, last_look: started }
+        Self { limits, stop, clock, started, packets: 0, last_packet: None, last_look: started }
     }
 
     /// Time since the beginning.
@@ -70,8 +69,8 @@ impl<'a> SessionClock<'a> {
 
     /// True if the session is to end.
     pub fn is_over(&self) -> bool {
-        let SessionLimits { stop, ends_after, idle_limit, .. } = self.limits;
-        stop.load(Ordering::Relaxed)
+        let SessionLimits { ends_after, idle_limit, .. } = self.limits;
+        self.stop.load(Ordering::Relaxed)
             || ends_after.is_some_and(|limit| self.elapsed() >= limit)
             || idle_limit.zip(self.last_packet).is_some_and(|(limit, last)| self.is_idle(limit, last))
     }
@@ -96,12 +95,11 @@ mod tests {
         let clock = Arc::new(ManualClock::default());
         let second = Duration::from_secs(1);
         let limits = SessionLimits {
-            stop: &stop,
             ends_after: Some(10 * second),
             idle_limit: Some(3 * second),
-            sent: &[],
+            ..SessionLimits::default()
         };
-        let mut session = SessionClock::start_by(limits, Arc::clone(&clock) as Arc<dyn Clock>);
+        let mut session = SessionClock::start_by(limits, &stop, Arc::clone(&clock) as Arc<dyn Clock>);
         clock.advance(4 * second);
         session.note(0);
         assert!(!session.is_over(), "idle counts from the first packet");
@@ -123,8 +121,9 @@ mod tests {
         let (stop, folder) = (AtomicBool::new(false), tempfile::tempdir().expect("a folder"));
         let sent = [folder.path().join("a.json"), folder.path().join("b.json")];
         let (clock, idle) = (Arc::new(ManualClock::default()), Duration::from_millis(600));
-        let limits = SessionLimits { stop: &stop, ends_after: None, idle_limit: Some(idle), sent: &sent };
-        let mut session = SessionClock::start_by(limits, Arc::clone(&clock) as Arc<dyn Clock>);
+        let limits =
+            SessionLimits { idle_limit: Some(idle), sent: sent.to_vec(), ..SessionLimits::default() };
+        let mut session = SessionClock::start_by(limits, &stop, Arc::clone(&clock) as Arc<dyn Clock>);
         session.note(1);
         clock.advance(idle);
         session.note(1);

@@ -69,7 +69,7 @@
 //!     receiver,
 //!     handler: Bytes { slab: PacketSlab::new(4096, 8 << 20), sum: 0 },
 //! });
-//! let clock = SessionClock::start(SessionLimits { stop: &stop, ends_after: None, idle_limit: None, sent: &[] });
+//! let clock = SessionClock::start(SessionLimits::default(), &stop);
 //! let anywhere = |_number| Ok::<(), std::io::Error>(());
 //! let received = receive_with_threads(clock, threads.collect(), &anywhere, |progress| {
 //!     println!("{} packets", progress.packets);

@@ -173,8 +173,8 @@ impl PacketHandler for Count {
     }
 }
 
-fn limits(stop: &AtomicBool) -> SessionLimits<'_> {
-    SessionLimits { stop, ends_after: Some(patience()), idle_limit: None, sent: &[] }
+fn limits() -> SessionLimits {
+    SessionLimits { ends_after: Some(patience()), ..SessionLimits::default() }
 }
 
 fn thread(script: Script) -> ReceivingThread<Script, Count> {
@@ -185,11 +185,11 @@ type Outcome = Vec<Received<Script, Count>>;
 
 /// Receives with one thread for each script.
 fn session(
-    limits: SessionLimits<'_>,
+    stop: &AtomicBool,
     scripts: Vec<Script>,
     attend: impl FnMut(&SessionProgress<'_>) -> Attend,
 ) -> Outcome {
-    session_by(SessionClock::start(limits), scripts, attend)
+    session_by(SessionClock::start(limits(), stop), scripts, attend)
 }
 
 fn session_by(
@@ -212,7 +212,7 @@ fn packets(outcome: &Outcome) -> Vec<usize> {
 fn stop_ends_it_and_what_is_waiting_is_still_fetched() {
     let stop = AtomicBool::new(true);
     let waiting = Script::of(&[Packets(3), Packets(4), Packets(5), Nothing, Packets(100)]);
-    let outcome = session(limits(&stop), vec![waiting, Script::default()], |_| Attend::Pause);
+    let outcome = session(&stop, vec![waiting, Script::default()], |_| Attend::Pause);
     // Until nothing comes: what comes after that is of the time after the session.
     assert_eq!(packets(&outcome), [12, 0]);
     assert!(outcome.iter().all(|thread| thread.end.failure.is_none()));
@@ -226,10 +226,11 @@ fn stop_ends_it_and_what_is_waiting_is_still_fetched() {
 fn before_the_first_packet_nobody_is_idle() {
     const IDLE: Duration = Duration::from_secs(10);
     let stop = AtomicBool::new(false);
-    let limited = |ends_after| SessionLimits { stop: &stop, ends_after, idle_limit: Some(IDLE), sent: &[] };
+    let limited =
+        |ends_after| SessionLimits { ends_after, idle_limit: Some(IDLE), ..SessionLimits::default() };
     let start = |limits| {
         let clock = Arc::new(ManualClock::default());
-        (Arc::clone(&clock), SessionClock::start_by(limits, clock))
+        (Arc::clone(&clock), SessionClock::start_by(limits, &stop, clock))
     };
     // It would have been idle for long.
     let (time, clock) = start(limited(Some(10 * IDLE)));
@@ -278,8 +279,8 @@ fn a_receiver_that_is_held_up_is_not_idle() {
     const IDLE: Duration = Duration::from_secs(10);
     let stop = AtomicBool::new(false);
     let time = Arc::new(ManualClock::default());
-    let limits = SessionLimits { idle_limit: Some(IDLE), ..limits(&stop) };
-    let clock = SessionClock::start_by(limits, Arc::clone(&time) as Arc<dyn Clock>);
+    let limits = SessionLimits { idle_limit: Some(IDLE), ..limits() };
+    let clock = SessionClock::start_by(limits, &stop, Arc::clone(&time) as Arc<dyn Clock>);
     let (give, script) = Script::given();
     let script = Script { steps: [Packets(5), Held].into(), ..script };
     let (mut looks_at_5, mut looks_at_8) = (0, 0);
@@ -311,9 +312,9 @@ fn a_receiver_that_is_held_up_is_not_idle() {
 fn a_sender_that_never_stops_is_not_waited_for_for_ever() {
     let stop = AtomicBool::new(false);
     let ends_after = Duration::from_millis(50);
-    let limited = SessionLimits { ends_after: Some(ends_after), ..limits(&stop) };
-    let clock = SessionClock::start(limited);
-    let outcome = session(limited, vec![Script::for_ever()], |_| Attend::Pause);
+    let limited = SessionLimits { ends_after: Some(ends_after), ..limits() };
+    let clock = SessionClock::start(limited, &stop);
+    let outcome = session_by(clock.clone(), vec![Script::for_ever()], |_| Attend::Pause);
     assert!(clock.elapsed() >= ends_after + LONGEST_DRAIN);
     assert_eq!(outcome[0].end.state.counters.packets, outcome[0].handler.packets as u64);
 }
@@ -322,7 +323,7 @@ fn a_sender_that_never_stops_is_not_waited_for_for_ever() {
 fn a_thread_that_fails_ends_all_and_tells_why() {
     let stop = AtomicBool::new(false);
     let scripts = vec![Script::default(), Script::of(&[Packets(2), Failure, Packets(9)])];
-    let outcome = session(limits(&stop), scripts, |_| Attend::Pause);
+    let outcome = session(&stop, scripts, |_| Attend::Pause);
     let failures: Vec<_> = outcome.iter().map(|thread| thread.end.failure.as_ref()).collect();
     assert!(failures[0].is_none());
     assert!(failures[1].expect("it has failed").to_string().contains("cable eaten"));
@@ -335,7 +336,7 @@ fn a_thread_without_its_place_ends_all() {
     let stop = AtomicBool::new(false);
     let place = |number| if number == 1 { Err("core 99 is not there") } else { Ok(()) };
     let threads = vec![thread(Script::default()), thread(Script::default()), thread(Script::default())];
-    let clock = SessionClock::start(limits(&stop));
+    let clock = SessionClock::start(limits(), &stop);
     let error = receive_with_threads(clock.clone(), threads, &place, |_| Attend::Pause).unwrap_err();
     assert_eq!(error.to_string(), "core 99 is not there");
     assert!(clock.elapsed() < patience());
@@ -344,7 +345,7 @@ fn a_thread_without_its_place_ends_all() {
 #[test]
 fn a_panic_of_a_handler_ends_all_and_goes_on_in_the_callers_thread() {
     let stop = AtomicBool::new(false);
-    let clock = SessionClock::start(limits(&stop));
+    let clock = SessionClock::start(limits(), &stop);
     let mut faulty = thread(Script::of(&[Nothing, Packets(1)]));
     faulty.handler.panics = true;
     let threads = vec![thread(Script::default()), faulty];
@@ -360,7 +361,7 @@ fn a_panic_of_a_handler_ends_all_and_goes_on_in_the_callers_thread() {
 #[test]
 fn a_panic_of_whoever_watches_ends_the_threads() {
     let stop = AtomicBool::new(false);
-    let clock = SessionClock::start(limits(&stop));
+    let clock = SessionClock::start(limits(), &stop);
     let watched = clock.clone();
     let panic = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
         receive_with_threads(watched, vec![thread(Script::default())], &|_| Ok::<(), Infallible>(()), |_| {
@@ -376,7 +377,7 @@ fn whoever_watches_sees_what_all_threads_know_and_can_end_it() {
     let stop = AtomicBool::new(false);
     let scripts = vec![Script::of(&[Packets(3)]), Script::of(&[Packets(4)])];
     let mut seen = ReceiveState::default();
-    let outcome = session(limits(&stop), scripts, |progress| {
+    let outcome = session(&stop, scripts, |progress| {
         seen = progress.state();
         if progress.packets == 7 && seen.counters.packets == 7 { Attend::End } else { Attend::Pause }
     });
@@ -389,19 +390,19 @@ fn whoever_watches_sees_what_all_threads_know_and_can_end_it() {
 fn in_turn_the_same_rules_hold() {
     let stop = AtomicBool::new(false);
     let run = |limits, mut script: Script| {
-        let (clock, mut handler) = (SessionClock::start(limits), Count::new());
+        let (clock, mut handler) = (SessionClock::start(limits, &stop), Count::new());
         let end = receive_in_turn(clock.clone(), &mut script, &mut handler);
         assert!(clock.elapsed() < patience(), "the session did not end by itself");
         (handler.packets, end.failure.map(|error| error.to_string()))
     };
-    let idle = SessionLimits { idle_limit: Some(Duration::from_millis(40)), ..limits(&stop) };
+    let idle = SessionLimits { idle_limit: Some(Duration::from_millis(40)), ..limits() };
     assert_eq!(run(idle, Script::of(&[Nothing, Nothing, Nothing, Packets(2), Packets(3)])), (5, None));
-    let failed = run(limits(&stop), Script::of(&[Packets(2), Failure]));
+    let failed = run(limits(), Script::of(&[Packets(2), Failure]));
     assert!(failed.0 == 3 && failed.1.is_some_and(|error| error.contains("cable eaten")));
-    let short = SessionLimits { ends_after: Some(Duration::from_millis(10)), ..limits(&stop) };
+    let short = SessionLimits { ends_after: Some(Duration::from_millis(10)), ..limits() };
     assert!(run(short, Script::for_ever()).0 > 0);
     stop.store(true, Ordering::Relaxed);
-    assert_eq!(run(limits(&stop), Script::of(&[Packets(1), Packets(1), Nothing, Packets(1)])), (2, None));
+    assert_eq!(run(limits(), Script::of(&[Packets(1), Packets(1), Nothing, Packets(1)])), (2, None));
 }
 
 #[test]

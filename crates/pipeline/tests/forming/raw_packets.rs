@@ -8,6 +8,7 @@ use evforge_core::pulsed::PulsedBatch;
 use evforge_core::run_state::RunState;
 use evforge_net::capture::CaptureReader;
 use evforge_net::clock::SystemClock;
+use evforge_net::session::SessionLimits;
 use evforge_outputs::QueueSettings;
 use evforge_outputs::packet_tap::{PACKET_TAP, PacketSamples, PacketTap, SampleRule, SampledPackets};
 use evforge_pipeline::capture_run::CaptureRun;
@@ -210,8 +211,11 @@ fn live(packets: Vec<Vec<u8>>, memory: usize, is_late: bool, overrides: &[&str])
         clock: Arc::new(SystemClock::start()),
         samples: None,
         stop: &AtomicBool::new(false),
-        ends_after: Some(Duration::from_secs(60)),
-        idle_limit: Some(Duration::from_millis(600)),
+        limits: SessionLimits {
+            ends_after: Some(Duration::from_secs(60)),
+            idle_limit: Some(Duration::from_millis(600)),
+            ..SessionLimits::default()
+        },
     };
     let report = run.run(&mut Sender(packets)).expect("a run");
     let kept = std::mem::take(&mut *tapped.kept.lock().expect("nobody has panicked"));

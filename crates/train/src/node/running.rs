@@ -46,7 +46,6 @@ pub fn run(
     let threads: Vec<_> = threads.collect();
     drop(queue);
     let place = |number: usize| pin_current_thread_in_turn(&settings.cores, number);
-    let limits = settings.limits(stop);
     let failed = &failed;
     std::thread::scope(|scope| {
         let worker = std::thread::Builder::new().name("train worker".to_owned());
@@ -58,19 +57,25 @@ pub fn run(
                 (work(&trains, back, sinks, failed), pinned)
             })
             .map_err(SessionError::NoThread)?;
-        let received = receive_with_threads(SessionClock::start(limits), threads, &place, |progress| {
-            let counters = |told: &Mutex<Told>| told.lock().unwrap_or_else(PoisonError::into_inner).assembly;
-            let threads: Vec<AssemblyCounters> = told.iter().map(counters).collect();
-            let assembly = sum(threads.iter().copied());
-            let has_enough = settings.trains.is_some_and(|most| assembly.trains_good >= most);
-            watch(&NodeProgress {
-                elapsed: progress.elapsed,
-                assembly,
-                threads: &threads,
-                session: Some(progress),
-            });
-            if failed.load(Ordering::Relaxed) || has_enough { Attend::End } else { Attend::Pause }
-        });
+        let received = receive_with_threads(
+            SessionClock::start(settings.limits.clone(), stop),
+            threads,
+            &place,
+            |progress| {
+                let counters =
+                    |told: &Mutex<Told>| told.lock().unwrap_or_else(PoisonError::into_inner).assembly;
+                let threads: Vec<AssemblyCounters> = told.iter().map(counters).collect();
+                let assembly = sum(threads.iter().copied());
+                let has_enough = settings.trains.is_some_and(|most| assembly.trains_good >= most);
+                watch(&NodeProgress {
+                    elapsed: progress.elapsed,
+                    assembly,
+                    threads: &threads,
+                    session: Some(progress),
+                });
+                if failed.load(Ordering::Relaxed) || has_enough { Attend::End } else { Attend::Pause }
+            },
+        );
         // Without them the worker ends: their ends of the queue are gone.
         let received = received?.into_iter().map(|thread| {
             let way = thread.receiver.description().to_owned();

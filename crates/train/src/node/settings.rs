@@ -3,9 +3,6 @@
 use crate::assembly::AssemblySettings;
 use evforge_net::session::SessionLimits;
 use std::net::SocketAddr;
-use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
 /// A module of the detector, and the port that its trains come to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,12 +41,8 @@ pub struct NodeSettings {
     pub batch: usize,
     /// Say where the time of the receiving threads goes.
     pub has_profile: bool,
-    /// Ends when no packet has come for so long after the first; none does not.
-    pub idle: Option<Duration>,
-    /// The reports of the senders: while one is missing, silence lasts [longer](evforge_net::session::SENDER_PATIENCE) before it ends.
-    pub sent: Vec<PathBuf>,
-    /// Ends after so long; none does not.
-    pub duration: Option<Duration>,
+    /// When it is over.
+    pub limits: SessionLimits,
     /// Ends after so many trains that are good, of all modules together; none does not.
     pub trains: Option<u64>,
     /// Reports of trains that were not good are kept, up to so many of each thread; all of them are counted.
@@ -67,17 +60,10 @@ impl NodeSettings {
             worker_core: None,
             batch: 1024,
             has_profile: true,
-            idle: None,
-            sent: Vec::new(),
-            duration: None,
+            limits: SessionLimits::default(),
             trains: None,
             kept_reports: 100,
         }
-    }
-
-    /// When it is over.
-    pub(super) fn limits<'a>(&'a self, stop: &'a AtomicBool) -> SessionLimits<'a> {
-        SessionLimits { stop, ends_after: self.duration, idle_limit: self.idle, sent: &self.sent }
     }
 
     /// The modules whose ports a receiver has.

@@ -60,8 +60,7 @@ pub fn run_streams(
             })
             .map_err(SessionError::NoThread)?;
         let mut connections = Connections::new(scope, assembly, over, &settings.cores);
-        let limits = settings.limits(stop);
-        let mut clock = SessionClock::start(limits);
+        let mut clock = SessionClock::start(settings.limits.clone(), stop);
         loop {
             let deliver = || {
                 let delivery = Arc::clone(&delivery);

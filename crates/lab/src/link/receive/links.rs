@@ -76,12 +76,11 @@ pub(crate) fn receive_links<A: LinkAccount>(
         receivers.iter().flat_map(LiveReceiver::local_addresses).map(|_| Told::default()).collect();
     let interfaces = receivers.iter().map(LiveReceiver::interfaces_in_use).collect();
     let host = HostCounterReader::start(settings.counters, interfaces).map_err(LinkReceiveError::NoThread)?;
-    let limits = settings.limits(stop);
     let place = |number: usize| pin_current_thread_in_turn(&settings.cores, number);
     let threads = threads(receivers, settings, &account, &told);
     let show = |number, account: &mut A, _: &_, losses| show(number, account, losses);
     let mut watcher = Watcher::new(&told, settings.shows_accounts, watch, show);
-    let clock = SessionClock::start(limits);
+    let clock = SessionClock::start(settings.limits.clone(), stop);
     let received = receive_with_threads(clock, threads, &place, |progress| watcher.attend(progress))?;
     let mut links = Vec::new();
     for (number, thread) in received.into_iter().enumerate() {

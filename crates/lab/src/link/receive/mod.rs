@@ -19,8 +19,6 @@ use evforge_net::live_receiver::ReceiveLosses;
 use evforge_net::session::{ReceiveState, SessionLimits};
 use evforge_net::socket::{ReceiveBuffer, SocketDrops};
 use std::net::SocketAddr;
-use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 pub(super) use links::receive_links;
@@ -113,12 +111,8 @@ pub struct LinkReceiving {
     pub counters: CountersRead,
     /// Show the accounts while it runs, 4 times per second at most: that copies them.
     pub shows_accounts: bool,
-    /// Ends when no packet has come for so long after the first; none does not.
-    pub idle: Option<Duration>,
-    /// The reports of the senders: while one is missing, silence lasts [longer](evforge_net::session::SENDER_PATIENCE) before it ends.
-    pub sent: Vec<PathBuf>,
-    /// Ends after so long; none does not.
-    pub duration: Option<Duration>,
+    /// When it is over.
+    pub limits: SessionLimits,
 }
 
 /// The work of one batch takes no longer than this: packets of a batch have come when it is fetched, so the work of the last one is in no
@@ -126,11 +120,6 @@ pub struct LinkReceiving {
 const LONGEST_BATCH: Duration = Duration::from_millis(1);
 
 impl LinkReceiving {
-    /// When it is over.
-    pub(super) fn limits<'a>(&'a self, stop: &'a AtomicBool) -> SessionLimits<'a> {
-        SessionLimits { stop, ends_after: self.duration, idle_limit: self.idle, sent: &self.sent }
-    }
-
     /// Packets that a thread fetches at once if it spends the [work](Self::work) on each: as many as asked for, or as it does in a
     /// millisecond.
     fn packets_at_once(&self) -> usize {
@@ -150,9 +139,7 @@ impl Default for LinkReceiving {
             batch: 1024,
             counters: CountersRead::default(),
             shows_accounts: false,
-            idle: None,
-            sent: Vec::new(),
-            duration: None,
+            limits: SessionLimits::default(),
         }
     }
 }

@@ -155,7 +155,6 @@ pub(crate) fn receive_with_workers<A: QueuedAccount>(
     let told: Vec<Told<A>> = addresses.iter().map(|_| Told::default()).collect();
     let interfaces = receivers.iter().map(LiveReceiver::interfaces_in_use).collect();
     let host = HostCounterReader::start(settings.counters, interfaces).map_err(LinkReceiveError::NoThread)?;
-    let limits = settings.limits(stop);
     let place = |number: usize| pin_current_thread_in_turn(&settings.cores, number);
     let show = |number, account: &mut A, dropped: &Dropped, losses| {
         account.add_dropped(dropped);
@@ -175,7 +174,7 @@ pub(crate) fn receive_with_workers<A: QueuedAccount>(
         let spreader = Spreader { slab, inlets, processor: ProcessorMeter::new() };
         let threads = ReceiverGroup::spread(receivers, 1, Duration::ZERO).into_iter().zip([spreader]);
         let thread = |(receiver, handler)| ReceivingThread { name: "receive".into(), receiver, handler };
-        let clock = SessionClock::start(limits);
+        let clock = SessionClock::start(settings.limits.clone(), stop);
         let received = receive_with_threads(clock, threads.map(thread).collect(), &place, |progress| {
             watcher.attend(progress)
         })?;

@@ -11,7 +11,6 @@ use evforge_net::thread_time::processor_time;
 use socket2::{Domain, Protocol, Socket, Type};
 use std::io::{ErrorKind, Read};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
@@ -27,12 +26,8 @@ pub struct TcpReceiving {
     pub core: Option<usize>,
     /// Time to spend on each read, to be as slow as an application.
     pub work: Duration,
-    /// Ends when nothing has come for so long after the first byte; none does not.
-    pub idle: Option<Duration>,
-    /// The sender's report: while it is missing, silence lasts [longer](evforge_net::session::SENDER_PATIENCE) before it ends.
-    pub sent: Vec<PathBuf>,
-    /// Ends after so long; none does not.
-    pub duration: Option<Duration>,
+    /// When it is over, at the latest.
+    pub limits: SessionLimits,
 }
 
 /// Waits for a connection.
@@ -107,13 +102,7 @@ impl TcpReceiver {
         watch: &mut dyn FnMut(&LinkProgress),
     ) -> Result<TcpReceived, TcpError> {
         settings.core.map_or(Ok(()), pin_current_thread)?;
-        let limits = SessionLimits {
-            stop,
-            ends_after: settings.duration,
-            idle_limit: settings.idle,
-            sent: &settings.sent,
-        };
-        let clock = SessionClock::start(limits);
+        let clock = SessionClock::start(settings.limits.clone(), stop);
         let mut received = TcpReceived {
             address: self.address,
             source: None,

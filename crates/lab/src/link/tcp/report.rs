@@ -102,8 +102,13 @@ impl TcpReport {
 mod tests {
     use super::super::{TcpReceiver, TcpReceiving, TcpSending, send};
     use super::*;
+    use evforge_net::session::SessionLimits;
     use std::sync::atomic::AtomicBool;
     use std::time::Duration;
+
+    fn ends_after(time: Duration) -> SessionLimits {
+        SessionLimits { ends_after: Some(time), ..SessionLimits::default() }
+    }
 
     fn sent_and_received(sending: impl FnOnce(std::net::SocketAddr) -> TcpSending) -> (TcpSent, TcpReceived) {
         let stop = AtomicBool::new(false);
@@ -112,7 +117,7 @@ mod tests {
         std::thread::scope(|scope| {
             let sender = scope.spawn(|| send(&sending, &stop).unwrap());
             let settings = TcpReceiving {
-                duration: Some(evforge_testkit::patience::patience()),
+                limits: ends_after(evforge_testkit::patience::patience()),
                 ..TcpReceiving::default()
             };
             let received = receiver.receive(&settings, &stop, &mut |_| {}).unwrap();
@@ -166,7 +171,8 @@ mod tests {
     #[test]
     fn a_receiver_ends_when_nobody_comes_and_a_sender_when_nobody_reads() {
         let stop = AtomicBool::new(false);
-        let settings = TcpReceiving { duration: Some(Duration::from_millis(50)), ..TcpReceiving::default() };
+        let settings =
+            TcpReceiving { limits: ends_after(Duration::from_millis(50)), ..TcpReceiving::default() };
         let receiver = TcpReceiver::listen(([127, 0, 0, 1], 0).into(), None).unwrap();
         let received = receiver.receive(&settings, &stop, &mut |_| {}).unwrap();
         assert_eq!((received.source, received.bytes), (None, 0));

@@ -2,6 +2,7 @@
 
 use evforge_core::counter::{CounterSet, Law};
 use evforge_net::live_receiver::{LiveReceiver, ReceiveMethod, ReceivePlan};
+use evforge_net::session::SessionLimits;
 use evforge_net::socket::ReceiverOptions;
 use evforge_train::assembly::{AssemblySettings, IncompleteCause, IncompletePolicy, TrainOutcome};
 use evforge_train::file::{TrainFileOptions, TrainFiles};
@@ -35,14 +36,18 @@ fn receivers(modules: usize) -> Vec<LiveReceiver> {
     (0..modules).flat_map(|_| open()).collect()
 }
 
+/// For a node that would never end.
+fn ends_after() -> SessionLimits {
+    SessionLimits { ends_after: Some(Duration::from_secs(30)), ..SessionLimits::default() }
+}
+
 /// LPD modules at these receivers, with buffers for whatever a test sends: the worker may be as slow as the machine is busy. The node
 /// ends by itself when nothing comes.
 fn settings(receivers: &[LiveReceiver]) -> NodeSettings {
     let ports = receivers.iter().flat_map(LiveReceiver::local_addresses).map(|address| address.port());
     let modules = ports.zip(0..).map(|(port, module)| ModulePort { port, module }).collect();
     NodeSettings {
-        idle: Some(Duration::from_millis(1500)),
-        duration: Some(Duration::from_secs(30)),
+        limits: SessionLimits { idle_limit: Some(Duration::from_millis(1500)), ..ends_after() },
         ..NodeSettings::new(
             AssemblySettings { buffers: 16, ..AssemblySettings::new(TrainDetector::Lpd, IMAGES) },
             modules,
@@ -235,7 +240,7 @@ impl TrainSink for Slow {
 fn a_sink_that_fails_ends_the_node_and_trains_behind_it_are_counted() {
     let _alone = crate::alone();
     let receivers = receivers(1);
-    let settings = NodeSettings { idle: None, ..settings(&receivers) };
+    let settings = NodeSettings { limits: ends_after(), ..settings(&receivers) };
     let mut sinks: [Box<dyn TrainSink>; 1] =
         [Box::new(Slow { pause: Duration::from_millis(20), fails_at: Some(2), taken: 0 })];
     let received = received(&settings, receivers, &mut sinks, |ports| send(ports, 0..12, &[]));

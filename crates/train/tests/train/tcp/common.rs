@@ -2,6 +2,7 @@
 
 use crate::assembly::common as assembly;
 use evforge_core::counter::{CounterSet, CounterSnapshot, Law};
+use evforge_net::session::SessionLimits;
 use evforge_testkit::patience::{patience, wait_for, wait_until};
 use evforge_train::assembly::{AssemblyCounters, AssemblySettings};
 use evforge_train::node::{NodeSettings, NodeTrain, ReceivedTrains, SinkError, TrainSink, run_streams};
@@ -23,7 +24,8 @@ pub(crate) fn settings(connections: usize) -> NodeSettings {
         time_out: patience(),
         ..assembly::settings()
     };
-    NodeSettings { duration: Some(patience()), ..NodeSettings::new(settings, Vec::new()) }
+    let limits = SessionLimits { ends_after: Some(patience()), ..SessionLimits::default() };
+    NodeSettings { limits, ..NodeSettings::new(settings, Vec::new()) }
 }
 
 /// The header of a small train.
