@@ -1,5 +1,6 @@
 //! The example against a server that stalls, closes and comes back: nothing is lost, everything is counted.
 
+use evforge_testkit::patience::wait_until;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
@@ -135,8 +136,8 @@ fn without_a_server_the_run_ends_says_so_and_counts_what_is_missing() {
         .args(["--set", "outputs.json_lines.finish_within=500ms"])
         .spawn()
         .expect("the example runs");
-    // A run over a file waits for the server; the person in front of it does not.
-    std::thread::sleep(Duration::from_secs(2));
+    // A run over a file waits for the server; the person in front of it does not, once there are events.
+    wait_until("events are formed", || std::fs::metadata(&events).is_ok_and(|file| file.len() > 1000));
     let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
     assert!(killed.expect("kill").success());
     let status = child.wait().expect("an end");
