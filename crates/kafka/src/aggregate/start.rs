@@ -212,3 +212,29 @@ pub(super) fn tell(aggregator: &mut Aggregator, tail: &Tail) {
     tail.from_ns.into_iter().for_each(|time| aggregator.forget_until(time));
     tail.frames.iter().for_each(|time| aggregator.left_before(*time));
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rdkafka::consumer::CommitMode;
+    use rdkafka::mocking::MockCluster;
+
+    #[test]
+    fn what_is_not_known_of_a_partition_is_not_taken_for_nothing() {
+        let cluster = MockCluster::new(1).unwrap();
+        cluster.create_topic("raw", 1, 1).unwrap();
+        let settings: ClientSettings =
+            toml::from_str(&format!("brokers = '{}'", cluster.bootstrap_servers())).unwrap();
+        let config = settings.config(&[("group.id", "frames")]).unwrap();
+        let consumer: BaseConsumer<Witness> = config.create_with_context(Witness::default()).unwrap();
+        let of = |numbers: &[i32], deadline| committed(&consumer, "raw", numbers, &deadline);
+        assert_eq!(of(&[0], Deadline::of_opening()).unwrap(), BTreeMap::new());
+        let mut read = TopicPartitionList::new();
+        read.add_partition_offset("raw", 0, Offset::Offset(7)).unwrap();
+        consumer.commit(&read, CommitMode::Sync).unwrap();
+        assert_eq!(of(&[0], Deadline::of_opening()).unwrap(), [(0, (7, String::new()))].into());
+        // The answer has an error for the partition that is not there, and none as a whole.
+        let unknown = of(&[0, 1], Deadline::from(Duration::from_secs(1))).unwrap_err();
+        assert!(unknown.message.contains("what was read of raw before is not known"), "{unknown}");
+    }
+}
