@@ -1,6 +1,8 @@
 //! What was changed on this host, so that it can be taken back: a file that is on disk before anything changes.
 
 use crate::place::Place;
+use crate::rows::is_of_a_row;
+use crate::writers::who_else_writes;
 use evforge_core::whole_file;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
@@ -45,6 +47,22 @@ pub enum JournalError {
         /// Why.
         error: io::Error,
     },
+    /// Others could have written what it says, which would then be written by root.
+    #[error("the journal {} of changed settings: {why}; give --journal a file that nobody else can write, in a folder of which that holds, too", path.display())]
+    Others {
+        /// Which.
+        path: PathBuf,
+        /// Who, and by what.
+        why: String,
+    },
+    /// It names a setting that evforge never changes.
+    #[error("the journal {} of changed settings names {}, which `evforge tune` never changes: it has not written this", path.display(), place.subject())]
+    Foreign {
+        /// Which.
+        path: PathBuf,
+        /// What it names.
+        place: Place,
+    },
     /// It is not one.
     #[error("the journal {} of changed settings is damaged: {error}; what it says has to be taken back by hand, then remove it", path.display())]
     Damaged {
@@ -67,12 +85,16 @@ impl Journal {
     /// Where it is, unless a user says otherwise.
     pub const DEFAULT: &str = "/var/lib/evforge/tuned.json";
 
-    /// Reads the journal; without a file it is empty.
+    /// Reads the journal; without a file it is empty. What it says is written by root, so nobody else may have a hand in it.
     ///
     /// # Errors
-    /// If there is a file, and it cannot be read or is no journal.
+    /// If there is a file, and it cannot be read or is no journal, names what no row of the table has, or somebody else than this user
+    /// and root can write it or its folder.
     pub fn read(path: &Path) -> Result<Self, JournalError> {
         let file_error = |error| JournalError::File { path: path.to_owned(), error };
+        if let Some(why) = who_else_writes(path).map_err(file_error)? {
+            return Err(JournalError::Others { path: path.to_owned(), why });
+        }
         let text = match whole_file::bytes(path, whole_file::SETTINGS) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -84,6 +106,9 @@ impl Journal {
         let mut journal: Self = serde_json::from_slice(&text).map_err(damaged)?;
         if journal.format != FORMAT {
             return Err(JournalError::Format { path: path.to_owned(), found: journal.format });
+        }
+        if let Some(change) = journal.changes.iter().find(|change| !is_of_a_row(&change.place)) {
+            return Err(JournalError::Foreign { path: path.to_owned(), place: change.place.clone() });
         }
         path.clone_into(&mut journal.path);
         Ok(journal)
@@ -157,6 +182,7 @@ fn folder_of(path: &Path) -> &Path {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::PermissionsExt as _;
 
     fn change(path: &str, before: &str, after: &str) -> Recorded {
         let (before, after) = (before.to_owned(), after.to_owned());
@@ -169,13 +195,14 @@ mod tests {
         let path = folder.path().join("deep/tuned.json");
         let mut journal = Journal::read(&path).unwrap();
         assert!(journal.changes.is_empty());
-        journal.note(change("/a", "1", "2"));
-        journal.note(change("/b", "1", "2"));
-        journal.note(change("/a", "2", "3"));
+        let (a, b) = ("/proc/sys/net/core/rmem_max", "/sys/class/net/eth2/mtu");
+        journal.note(change(a, "1", "2"));
+        journal.note(change(b, "1", "2"));
+        journal.note(change(a, "2", "3"));
         journal.write().unwrap();
         let read = Journal::read(&path).unwrap();
         assert_eq!(read, journal);
-        assert_eq!(read.changes, [change("/a", "1", "3"), change("/b", "1", "2")]);
+        assert_eq!(read.changes, [change(a, "1", "3"), change(b, "1", "2")]);
         journal.changes.clear();
         journal.write().unwrap();
         assert!(!path.exists());
@@ -200,11 +227,52 @@ mod tests {
             ("{", "damaged"),
             (r#"{"format": 2, "changes": []}"#, "format 2"),
             (r#"{"format": 1}"#, "damaged"),
+            (
+                r#"{"format": 1, "changes": [{"name": "x", "place": {"file": "/etc/passwd"}, "before": "", "after": ""}]}"#,
+                "/etc/passwd, which `evforge tune` never changes",
+            ),
         ] {
             fs::write(&path, text).unwrap();
             let said = Journal::read(&path).unwrap_err().to_string();
             assert!(said.contains(expected) && said.contains("tuned.json"), "{said}");
             assert_eq!(fs::read_to_string(&path).unwrap(), text);
+        }
+    }
+
+    #[test]
+    fn a_journal_that_others_can_write_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let (kept, path) = (folder.path().join("kept"), folder.path().join("kept/tuned.json"));
+        let refused = |expected: &str| {
+            let said = Journal::read(&path).unwrap_err().to_string();
+            assert!(said.contains(expected) && said.contains("--journal"), "{said}");
+        };
+        let mode = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+        fs::create_dir(&kept).unwrap();
+        fs::write(&path, r#"{"format": 1, "changes": []}"#).unwrap();
+        assert!(Journal::read(&path).is_ok());
+        mode(&path, 0o666);
+        refused("others can write");
+        mode(&path, 0o600);
+        // Who can write the folder can put another file there.
+        for writable in [0o770, 0o1777] {
+            mode(&kept, writable);
+            refused("others can write");
+        }
+        mode(&kept, 0o755);
+        // Above it, only the owner of a folder that is sticky can do so.
+        mode(folder.path(), 0o1777);
+        assert!(Journal::read(&path).is_ok());
+        mode(folder.path(), 0o777);
+        refused("others can write");
+        mode(folder.path(), 0o700);
+        let elsewhere = folder.path().join("elsewhere");
+        fs::rename(&path, &elsewhere).unwrap();
+        std::os::unix::fs::symlink(&elsewhere, &path).unwrap();
+        refused("no plain file");
+        if std::os::unix::fs::chown(&elsewhere, Some(65534), None).is_ok() {
+            fs::rename(&elsewhere, &path).unwrap();
+            refused("belongs to user 65534");
         }
     }
 }

@@ -54,6 +54,7 @@ mod saving;
 mod setting;
 pub mod tune;
 mod wanted;
+mod writers;
 
 pub use check::check_host;
 pub use finding::{Finding, Verdict, most_important};

@@ -80,6 +80,16 @@ impl Place {
         host.run(&words.iter().map(String::as_str).collect::<Vec<_>>()).map(drop)
     }
 
+    /// It in words, for messages.
+    pub(crate) fn subject(&self) -> String {
+        match self {
+            Self::File(path) => path.display().to_string(),
+            Self::Ethtool { interface, name, .. } => format!("{name} of {interface}"),
+            Self::Service(name) => format!("the service {name}"),
+            Self::PciReadRequest(address) => format!("the read request of {address}"),
+        }
+    }
+
     /// The command that a person would give to set the value, as root.
     pub fn command(&self, value: &str) -> String {
         match self {

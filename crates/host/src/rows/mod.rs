@@ -13,6 +13,8 @@ mod processor;
 mod row;
 mod services;
 
+use crate::place::Place;
+
 pub use kernel::RECEIVE_BUFFER;
 pub use row::{At, Context, Paper, Row};
 
@@ -21,9 +23,52 @@ pub fn all() -> impl Iterator<Item = &'static Row> {
     kernel::ROWS.iter().chain(interface::ROWS).chain(processor::ROWS).chain(services::ROWS)
 }
 
+/// True if a row has its setting at this place, on some host.
+pub(crate) fn is_of_a_row(place: &Place) -> bool {
+    all().any(|row| row.at.can_be(place))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ethtool::Group;
+
+    #[test]
+    fn places_of_rows_are_known_and_no_others() {
+        let file = |path: &str| Place::File(path.into());
+        let ring = |interface: &str, name: &str| Place::Ethtool {
+            group: Group::Ring,
+            interface: interface.into(),
+            name: name.into(),
+        };
+        for place in [
+            file("/proc/sys/net/core/rmem_max"),
+            file("/sys/class/net/eth2/mtu"),
+            file("/sys/class/net/eth2/queues/rx-12/rps_cpus"),
+            file("/proc/irq/24/smp_affinity_list"),
+            file("/sys/devices/system/cpu/cpu3/cpufreq/scaling_governor"),
+            ring("eth2", "RX"),
+            Place::Service("irqbalance".into()),
+            Place::PciReadRequest("0000:3b:00.0".into()),
+        ] {
+            assert!(is_of_a_row(&place), "{place:?}");
+        }
+        for place in [
+            file("/etc/passwd"),
+            file("/proc/sys/kernel/core_pattern"),
+            file("/proc/sys/net/core/../../kernel/core_pattern"),
+            file("/sys/class/net/../mtu"),
+            file("/sys/class/net/eth2/x/mtu"),
+            file("/proc/irq/a/smp_affinity_list"),
+            file("proc/sys/net/core/rmem_max"),
+            ring("-a", "RX"),
+            ring("eth2", "RX Jumbo"),
+            Place::Service("ssh".into()),
+            Place::PciReadRequest("-v".into()),
+        ] {
+            assert!(!is_of_a_row(&place), "{place:?}");
+        }
+    }
 
     #[test]
     fn every_row_says_why_where_from_and_what_it_risks() {

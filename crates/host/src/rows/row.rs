@@ -7,6 +7,7 @@ use crate::needs::HostNeeds;
 use crate::place::{Place, Reading};
 use crate::profile::Profile;
 use crate::wanted::Wanted;
+use std::path::Path;
 
 /// Where a setting is on each host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,10 +31,50 @@ pub enum At {
 }
 
 impl At {
+    /// True if a host can have the setting at this place.
+    pub(crate) fn can_be(self, place: &Place) -> bool {
+        let is_name = |name: &str| !name.starts_with('-') && !name.contains('/');
+        match (self, place) {
+            (Self::Ethtool(group, value), Place::Ethtool { group: of, interface, name }) => {
+                (group, value) == (*of, name) && is_name(interface)
+            }
+            (Self::Service(service), Place::Service(name)) => name == service,
+            (Self::PciReadRequest, Place::PciReadRequest(address)) => {
+                address.bytes().all(|byte| byte.is_ascii_hexdigit() || matches!(byte, b':' | b'.'))
+            }
+            (_, Place::File(path)) => self.pattern().is_some_and(|pattern| has_form(path, &pattern)),
+            _ => false,
+        }
+    }
+
+    /// The path of its file, with a name for `*` and a number for `#`.
+    fn pattern(self) -> Option<String> {
+        Some(match self {
+            Self::Sysctl(path) => format!("/proc/sys/{path}"),
+            Self::Link(file) => format!("/sys/class/net/*/{file}"),
+            Self::EachQueue(file) => format!("/sys/class/net/*/queues/rx-#/{file}"),
+            Self::EachInterrupt => "/proc/irq/#/smp_affinity_list".to_owned(),
+            Self::EachCore(file) => format!("/sys/devices/system/cpu/cpu#/{file}"),
+            Self::Ethtool(..) | Self::Service(_) | Self::PciReadRequest => return None,
+        })
+    }
+
     /// True if there is one for each interface.
     pub fn is_of_an_interface(self) -> bool {
         !matches!(self, Self::Sysctl(_) | Self::EachCore(_) | Self::Service(_))
     }
+}
+
+/// True if a path is as a pattern says, in each of its parts.
+fn has_form(path: &Path, pattern: &str) -> bool {
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let is_part = |(part, expected): (&str, &str)| match expected.strip_suffix('#') {
+        Some(begin) => part.strip_prefix(begin).is_some_and(is_number),
+        None => expected == part || expected == "*" && part != "..",
+    };
+    let Some(path) = path.to_str() else { return false };
+    path.split('/').count() == pattern.split('/').count()
+        && path.split('/').zip(pattern.split('/')).all(is_part)
 }
 
 /// What a wish can depend on.
