@@ -99,8 +99,9 @@ impl Misfit {
             return None;
         }
         if !std::mem::replace(&mut self.has_turned, true) {
-            // What was kept is from the time when all was well.
+            // What was kept is from the time when all was well: what comes now is named when some of it has been kept.
             self.sample.clear();
+            return self.judge(&lately);
         }
         verdict
     }
@@ -251,6 +252,7 @@ mod tests {
         assert_eq!(misfit.refused_lately(at(2), &ledger(100, 5)), None, "not so soon");
         let why = misfit.refused_lately(at(5), &ledger(100, 20)).expect("it is refused");
         assert!(why.starts_with("none of the 20 packets could be used"), "{why}");
+        assert!(!why.contains("What came"), "what is kept is from before: {why}");
         assert!(misfit.refused_lately(at(6), &ledger(100, 20)).is_some(), "nothing more has come");
         assert_eq!(misfit.refused_lately(at(7), &ledger(101, 25)), None);
         assert_eq!(misfit.refused_lately(at(8), &ledger(101, 26)), None);
