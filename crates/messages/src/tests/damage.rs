@@ -2,6 +2,7 @@
 
 use crate::examples::messages;
 use crate::{Encoder, Refused, RefusedReason, Schema, decode};
+use evforge_testkit::properties::cases;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -25,6 +26,9 @@ fn read(bytes: &[u8]) {
 }
 
 proptest! {
+    // As many forms as the schemas have need more than other properties do, and take no time.
+    #![proptest_config(ProptestConfig::with_cases(cases(256)))]
+
     #[test]
     fn any_bytes(bytes in vec(any::<u8>(), 0..400)) {
         read(&bytes);

@@ -4,6 +4,7 @@ use crate::ev42::{Facility, IsisData, RunState};
 use crate::examples::{foreign, messages};
 use crate::senv::Layout;
 use crate::{Column, Encoder, Ev42, Ev44, F142, Message, Schema, decode, f142};
+use evforge_testkit::properties::cases;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
@@ -16,6 +17,9 @@ fn there_is_an_example_of_every_schema() {
 }
 
 proptest! {
+    // As many forms as the schemas have need more than other properties do, and take no time.
+    #![proptest_config(ProptestConfig::with_cases(cases(256)))]
+
     #[test]
     fn every_schema_comes_back(seed: u64) {
         let mut encoder = Encoder::new();
