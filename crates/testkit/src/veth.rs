@@ -101,6 +101,11 @@ impl Wire {
             ip(&format!("neighbour add 10.9.0.2 lladdr 02:00:00:00:00:02 dev {SENDER} nud permanent"));
             ip(&format!("neighbour add fd09::2 lladdr 02:00:00:00:00:02 dev {SENDER} nud permanent"));
         });
+        // The kernel finds out later than these commands end.
+        wait_until("both ends of the wire are up", || {
+            let is_up = |end: &str| ip(&format!("link show {end}")).contains("state UP");
+            is_up(RECEIVER) && self.at_sender(|| is_up(SENDER))
+        });
     }
 
     /// Runs `action` in the sender's namespace: sockets that it opens stay there.
