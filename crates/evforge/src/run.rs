@@ -1,7 +1,7 @@
 //! `evforge run`: form events from readouts, of a capture file or live.
 
 use crate::CommandError;
-use crate::arguments::{IdentityArguments, Inputs, LogArguments, Method, TopicArguments};
+use crate::arguments::{EndArguments, IdentityArguments, Inputs, LogArguments, Method, TopicArguments};
 use crate::configuration::{read_configuration, read_with_library};
 use crate::control::{ControlArguments, ControlPorts};
 use crate::exit_status::ExitStatus;
@@ -24,7 +24,6 @@ use evforge_core::placement::Placement;
 use evforge_core::run_state::{InputFault, LedgerTotals, RunState};
 use evforge_detect::settings::HeldHits;
 use evforge_log::group;
-use evforge_net::session::SessionLimits;
 use evforge_outputs::Registry;
 use evforge_pipeline::capture_run::CaptureRun;
 use evforge_pipeline::live_run::{LiveObserver, LiveRun, open_receivers};
@@ -67,12 +66,12 @@ pub(crate) struct RunArguments {
     /// Receive from this network interface by AF_XDP [configuration: receive.interface]
     #[arg(long, env = "EVFORGE_INTERFACE", value_name = "NAME", help_heading = "Receiving")]
     interface: Option<String>,
-    /// End after this time (60, 90s, 2h); live runs, and topics that are followed
-    #[arg(long = "for", value_name = "TIME", value_parser = TimeSpan::in_seconds)]
-    ends_after: Option<TimeSpan>,
-    /// End when no packet has come for this time, once there were some; live runs only
-    #[arg(long, value_name = "TIME", value_parser = TimeSpan::in_seconds, help_heading = "Receiving")]
-    idle: Option<TimeSpan>,
+    // Of live runs, and of topics that are followed; a capture ends by itself.
+    #[command(flatten)]
+    end: EndArguments,
+    /// The report of a sender, written when it has sent all: while it is missing, --idle is 10 s longer; may be given several times
+    #[arg(long, value_name = "FILE", help_heading = "Receiving")]
+    sent: Vec<PathBuf>,
     /// Also record the packets, as pcapng; with a rotation, run.pcapng stands for run-0001.pcapng and so on. Live runs
     /// only; it never holds up the event formation (docs/record.md)
     #[arg(
@@ -136,7 +135,8 @@ pub(crate) fn run(arguments: &RunArguments, registry: &Registry) -> Result<ExitS
     let files = NamedFiles::default()
         .input("--config", &arguments.config)
         .input("--detector", &arguments.detector)
-        .input("INPUT", &input);
+        .input("INPUT", &input)
+        .input("--sent", &arguments.sent);
     plans.name(files).kept_output("--record", &arguments.record).check(arguments.outputs.overwrite)?;
     for note in &config.notes {
         tracing::info!(target: group::RUN, lead = "note", always = true, "{note}");
@@ -187,11 +187,7 @@ pub(crate) fn run(arguments: &RunArguments, registry: &Registry) -> Result<ExitS
             clock: Arc::clone(&outputs.clock),
             samples: outputs.samples.take(),
             stop: &stop,
-            limits: SessionLimits {
-                ends_after: arguments.ends_after.map(TimeSpan::to_std),
-                idle_limit: arguments.idle.map(TimeSpan::to_std),
-                ..SessionLimits::default()
-            },
+            limits: arguments.end.limits(&arguments.sent),
         };
         let report = run_live(run, &outputs, arguments.quiet)?;
         outputs.finish(&report, &mut ending);
@@ -247,7 +243,7 @@ fn run_packets(
 ) -> Result<RunReport, CommandError> {
     let (control, _service) = ports.serve(config, outputs, stop)?;
     let mut display = ProgressDisplay::new(arguments.quiet);
-    let ends_after = arguments.ends_after.filter(|_| arguments.topic.follows()).map(TimeSpan::to_std);
+    let ends_after = arguments.end.ends_after.filter(|_| arguments.topic.follows()).map(TimeSpan::to_std);
     let clock = Arc::clone(&outputs.clock);
     let started = clock.elapsed();
     let run = CaptureRun {

@@ -92,9 +92,7 @@ impl Journal {
     /// and root can write it or its folder.
     pub fn read(path: &Path) -> Result<Self, JournalError> {
         let file_error = |error| JournalError::File { path: path.to_owned(), error };
-        if let Some(why) = who_else_writes(path).map_err(file_error)? {
-            return Err(JournalError::Others { path: path.to_owned(), why });
-        }
+        refuse_writers(path)?;
         let text = match whole_file::bytes(path, whole_file::SETTINGS) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -122,8 +120,9 @@ impl Journal {
     /// Keeps other programs from changing settings under the same journal, for as long as what is returned exists.
     ///
     /// # Errors
-    /// If another does it now, or the folder cannot be made.
+    /// If another does it now, the folder cannot be made, or others can write it.
     pub fn lock(path: &Path) -> Result<File, JournalError> {
+        refuse_writers(path)?;
         let locked = || -> io::Result<File> {
             let folder = folder_of(path);
             fs::create_dir_all(folder)?;
@@ -172,6 +171,15 @@ impl Journal {
         file.sync_all()?;
         fs::rename(&name, &self.path)?;
         File::open(folder)?.sync_all()
+    }
+}
+
+/// Looks before anything is made or believed.
+fn refuse_writers(path: &Path) -> Result<(), JournalError> {
+    match who_else_writes(path) {
+        Ok(None) => Ok(()),
+        Ok(Some(why)) => Err(JournalError::Others { path: path.to_owned(), why }),
+        Err(error) => Err(JournalError::File { path: path.to_owned(), error }),
     }
 }
 
@@ -265,6 +273,11 @@ mod tests {
         assert!(Journal::read(&path).is_ok());
         mode(folder.path(), 0o777);
         refused("others can write");
+        let new = folder.path().join("new/tuned.json");
+        assert!(
+            Journal::lock(&new).is_err() && !folder.path().join("new").exists(),
+            "no folder is made in it"
+        );
         mode(folder.path(), 0o700);
         let elsewhere = folder.path().join("elsewhere");
         fs::rename(&path, &elsewhere).unwrap();

@@ -13,7 +13,7 @@ pub(crate) struct EndArguments {
     idle: Option<TimeSpan>,
     /// End after this time (60, 90s, 168h)
     #[arg(long = "for", value_name = "TIME", value_parser = TimeSpan::in_seconds)]
-    ends_after: Option<TimeSpan>,
+    pub(crate) ends_after: Option<TimeSpan>,
 }
 
 impl EndArguments {

@@ -109,6 +109,19 @@ fn a_replayed_capture_gives_live_what_it_gives_as_a_file() {
     }
 }
 
+#[test]
+fn a_sender_that_pauses_for_longer_than_idle_is_waited_for_until_it_has_reported() {
+    let folder = tempfile::tempdir().unwrap();
+    let (capture, report) = (simulate(folder.path(), "1"), folder.path().join("sent.json"));
+    let report = report.to_str().unwrap();
+    let live = LiveProgram::start(&config(), folder.path(), &["--idle", "100ms", "--sent", report]);
+    let sending = ["replay", capture.to_str().unwrap(), "--to", &live.address, "--report", report];
+    let output = evforge(&[&sending[..], &["--rate", "4pps", "--for", "1s"]].concat());
+    let (_, stream, _) = live.ended();
+    assert!(sent(&output) >= 2, "{output:?}");
+    assert_eq!(number(&stream, "/packets/received"), sent(&output));
+}
+
 /// The payloads of a capture.
 fn packets(capture: &Path) -> Vec<Vec<u8>> {
     let mut slab = PacketSlab::new(10_000, 64 << 20);

@@ -12,7 +12,7 @@ use std::process::Command;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-/// The run ends when nothing has come for so long.
+/// The run ends when nothing has come for so long and the sender has reported.
 const IDLE: Duration = Duration::from_millis(500);
 /// What a run may need after that for its last events, its files and its report, whatever its rate: it is not counted against it.
 const TO_END: Duration = Duration::from_millis(200);
@@ -117,7 +117,7 @@ impl FormationRunner<'_> {
         // What is read in the end must not be of the measurement before.
         let _ = std::fs::remove_file(&report);
         let mut command = self.receiver(load, into, &report)?;
-        command.args(options);
+        command.arg("--sent").arg(&sent).args(options);
         let mut run = Program::start(command, "evforge run")?;
         let to = run.address()?;
         let page = if into == Destination::View { Some(run.page()?) } else { None };
@@ -125,6 +125,7 @@ impl FormationRunner<'_> {
         let watch = begin(&ReadyRun { page })?;
         // A host that holds the sender up for all of its time lets it send nothing, and the run waits for a first packet.
         for _ in 0..MOST_TRIES {
+            let _ = std::fs::remove_file(&sent);
             Program::start(self.sender(load, to, rate, &sent), "the sender")?
                 .wait_good(LONGEST, self.stop)?;
             if reports::packets_sent(&sent)? > 0 {
