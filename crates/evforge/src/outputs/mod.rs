@@ -75,7 +75,7 @@ pub(crate) struct OutputArguments {
     /// Show the events live in the browser, at this address [configuration: outputs.view.address]
     #[arg(long, env = "EVFORGE_VIEW", value_name = "HOST:PORT", value_parser = endpoint)]
     pub(crate) view: Option<SocketAddr>,
-    /// A name by which browsers may call the live view, besides this host's name and its addresses; may be given several times
+    /// A further name by which browsers may call this host; repeatable
     /// [configuration: outputs.view.host_names]
     #[arg(long = "view-name", env = "EVFORGE_VIEW_NAME", value_name = "NAME", value_delimiter = ',')]
     pub(crate) view_names: Vec<String>,
