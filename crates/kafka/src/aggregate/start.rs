@@ -2,17 +2,17 @@
 
 use super::offsets::Resumed;
 use super::{Aggregator, PartitionStart};
-use crate::client::{Cause, ClientError, ClientSettings, Deadline, Witness, explain_error};
+use crate::client::{
+    Cause, ClientError, ClientSettings, Deadline, Witness, explain_error, of_each, until_known,
+};
 use crate::tools::{Begin, Next, PartitionPlace, TopicReader, Until, places};
 use evforge_messages::Message;
 use rdkafka::TopicPartitionList;
 use rdkafka::consumer::{BaseConsumer, Consumer};
-use rdkafka::topic_partition_list::Offset;
+use rdkafka::topic_partition_list::{Offset, TopicPartitionListElem};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-/// Until brokers are asked again that do not know yet what was committed.
-const AGAIN_AFTER: Duration = Duration::from_millis(100);
 /// Messages read from the end of each partition of frames: first so many, then ten times as many each time.
 const FIRST_LOOK: u64 = 500;
 /// No more than so many: who has waited for longer is not waited for any more.
@@ -102,39 +102,21 @@ fn committed(
     numbers: &[i32],
     deadline: &Deadline,
 ) -> Result<BTreeMap<i32, (i64, String)>, ClientError> {
-    loop {
-        let mut asked = TopicPartitionList::new();
-        for number in numbers {
-            asked.add_partition(topic, *number);
-        }
-        // A broker that has just begun has no coordinator of groups yet; a transaction that is being ended has no answer yet.
-        let answer = deadline.of_an_answer().ask(|wait| consumer.committed_offsets(asked.clone(), wait))?;
-        // The answer for one partition may be that there is none yet.
-        let answer = answer.and_then(|known| {
-            known.elements().iter().try_for_each(|element| element.error())?;
-            Ok(known)
-        });
-        match answer {
-            Ok(known) => {
-                let of_partition =
-                    |element: &rdkafka::topic_partition_list::TopicPartitionListElem<'_>| match element
-                        .offset()
-                    {
-                        Offset::Offset(offset) => {
-                            Some((element.partition(), (offset, element.metadata().to_owned())))
-                        }
-                        _ => None,
-                    };
-                return Ok(known.elements().iter().filter_map(of_partition).collect());
-            }
-            Err(error) if deadline.is_over() => {
-                let why = explain_error(&error).sentence();
-                let text = format!("what was read of {topic} before is not known: {why}");
-                return Err(ClientError::new(Cause::Other, text));
-            }
-            Err(_) => deadline.pause(AGAIN_AFTER)?,
-        }
+    let mut asked = TopicPartitionList::new();
+    for number in numbers {
+        asked.add_partition(topic, *number);
     }
+    // A broker that has just begun has no coordinator of groups yet; a transaction that is being ended has no answer yet.
+    let known = until_known(deadline, |wait| of_each(consumer.committed_offsets(asked.clone(), wait)?))?
+        .map_err(|error| {
+            let why = explain_error(&error).sentence();
+            ClientError::new(Cause::Other, format!("what was read of {topic} before is not known: {why}"))
+        })?;
+    let of_partition = |element: &TopicPartitionListElem<'_>| match element.offset() {
+        Offset::Offset(offset) => Some((element.partition(), (offset, element.metadata().to_owned()))),
+        _ => None,
+    };
+    Ok(known.elements().iter().filter_map(of_partition).collect())
 }
 
 /// What the topic of frames has.

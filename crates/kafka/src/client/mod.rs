@@ -36,7 +36,7 @@ pub use deadline::Deadline;
 pub(crate) use deadline::passes;
 pub use error::ClientError;
 pub use explain::{Explanation, explain, explain_error};
-pub(crate) use offsets::{cause_of_failure, failed};
+pub(crate) use offsets::{cause_of_failure, failed, of_each, until_known};
 pub use offsets::{first_since, partition_ends};
 pub use option_value::OptionValue;
 pub(crate) use queues::{read_partitions, serve_client};

@@ -39,12 +39,14 @@ pub(crate) fn places(
     deadline: &Deadline,
 ) -> Result<Vec<PartitionPlace>, ClientError> {
     let all: Vec<_> = numbers.iter().map(|number| (topic, *number)).collect();
+    let ends = |partition: &(&str, i32)| partition_ends(consumer, *partition, &deadline.of_an_answer());
+    let ends = all.iter().map(ends).collect::<Result<Vec<_>, _>>()?;
+    // After the ends: a message that comes in between is read.
     let times = match begin {
         Begin::Since(ms) => first_since(consumer, &all, ms, &deadline.of_an_answer())?,
         _ => vec![None; all.len()],
     };
-    let place = |(&number, first): (&i32, Option<i64>)| {
-        let (low, high) = partition_ends(consumer, (topic, number), &deadline.of_an_answer())?;
+    let place = |((&number, (low, high)), first): ((&i32, (i64, i64)), Option<i64>)| {
         let first = match begin {
             Begin::Oldest => low,
             Begin::Newest => high,
@@ -63,5 +65,5 @@ pub(crate) fn places(
         };
         Ok(PartitionPlace { number, low, high, first })
     };
-    numbers.iter().zip(times).map(place).collect()
+    numbers.iter().zip(ends).zip(times).map(place).collect()
 }
