@@ -26,7 +26,10 @@ const drawnBrightness = (page, nx, ny) =>
     const canvas = document.getElementById("image");
     const plot = window.evforge.plot();
     const ratio = canvas.width / canvas.getBoundingClientRect().width;
-    const { data, width } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+    // A copy is read: where this is done again, the browser would complain of reading the page's own canvas.
+    const copy = new OffscreenCanvas(canvas.width, canvas.height).getContext("2d", { willReadFrequently: true });
+    copy.drawImage(canvas, 0, 0);
+    const { data, width } = copy.getImageData(0, 0, canvas.width, canvas.height);
     const values = [];
     for (let y = 0; y < ny; y++) {
       for (let x = 0; x < nx; x++) {
