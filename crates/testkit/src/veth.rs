@@ -154,6 +154,15 @@ pub fn ip(arguments: &str) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
+/// What the driver of the receiver's end and the kernel's protocols have counted, for a person to read.
+pub fn receiver_statistics() -> String {
+    let driver = Command::new("ethtool").args(["-S", RECEIVER]).output().expect("the command ethtool");
+    let protocols =
+        ["snmp", "snmp6"].map(|name| std::fs::read_to_string(format!("/proc/thread-self/net/{name}")));
+    let protocols = protocols.map(Result::unwrap_or_default).concat();
+    format!("{}{protocols}", String::from_utf8_lossy(&driver.stdout))
+}
+
 /// Sets features of an interface in the namespace of this thread, as in `gro on`.
 ///
 /// # Panics

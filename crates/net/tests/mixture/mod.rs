@@ -28,17 +28,28 @@ const SOURCES: u16 = 16;
 pub(crate) trait Inlet {
     /// Receives until `deadline`: how many packets have come.
     fn take(&mut self, slab: &mut PacketSlab, deadline: Instant) -> usize;
+
+    /// Its counters, for a person to read.
+    fn counted(&self) -> String;
 }
 
 impl Inlet for XdpReceiver {
     fn take(&mut self, slab: &mut PacketSlab, deadline: Instant) -> usize {
         self.receive(slab, deadline).expect("receiving")
     }
+
+    fn counted(&self) -> String {
+        format!("{:?}, {:?}", self.xdp_counters(), self.drops())
+    }
 }
 
 impl Inlet for UdpReceiver {
     fn take(&mut self, slab: &mut PacketSlab, deadline: Instant) -> usize {
         self.receive(slab, deadline).expect("receiving")
+    }
+
+    fn counted(&self) -> String {
+        format!("{:?}, {:?}", self.counters(), self.drops())
     }
 }
 
@@ -47,12 +58,18 @@ pub(crate) fn collect(inlet: &mut impl Inlet, count: usize, found: &mut BTreeMap
     let deadline = Instant::now() + patience();
     // So small that it is full now and then.
     let mut slab = PacketSlab::new(7, 0);
-    let mut received = 0;
-    while received < count {
+    let mut numbers = Vec::new();
+    while numbers.len() < count {
         slab.clear();
         let packets = inlet.take(&mut slab, deadline);
         assert_eq!(packets, slab.len());
-        assert!(packets > 0, "{received} of {count} came");
+        assert!(
+            packets > 0,
+            "{} of {count} came, their first bytes: {numbers:?}\n{}\n{}",
+            numbers.len(),
+            inlet.counted(),
+            veth::receiver_statistics()
+        );
         for packet in slab.batch().iter() {
             assert!(!packet.is_cut());
             assert_eq!(
@@ -60,8 +77,8 @@ pub(crate) fn collect(inlet: &mut impl Inlet, count: usize, found: &mut BTreeMap
                 (PORT, ArrivalClock::Process)
             );
             *found.entry(packet.bytes.to_vec()).or_default() += 1;
+            numbers.push(packet.bytes.first_chunk().map(|bytes| u32::from_be_bytes(*bytes)));
         }
-        received += packets;
     }
 }
 
