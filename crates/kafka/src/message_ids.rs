@@ -11,8 +11,12 @@
 //! | before the first one, and ahead, or the first, in its partition | another partition was read earlier: those between are missing |
 //! | any other | the producer has started over |
 //!
+//! A number that is far from all before it (by more than [`CONFIRM`]) counts only when the next one of its partition is near it: a damaged
+//! message has such a number, too. Until then, and for ever if none is, its message is *unconfirmed*, and nothing is missing for it.
+//!
 //! A source that gives all its messages the number 0 (ISIS's converter) has none.
 
+use evforge_core::sequence::CONFIRM;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
@@ -54,6 +58,14 @@ struct Elsewhere {
     missing: u64,
 }
 
+/// A number that is far from all others, until the next one of its partition says whether it counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Waiting {
+    partition: usize,
+    id: i64,
+    time_ns: i64,
+}
+
 /// The numbers of one source.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MessageIds {
@@ -69,6 +81,9 @@ pub struct MessageIds {
     pub late: u64,
     /// How often counting has started over.
     pub restarts: u64,
+    /// Messages whose number is far from all others, and which no near one has followed so far.
+    #[serde(default)]
+    pub unconfirmed: u64,
     /// What is missing where, the oldest first.
     pub gaps: Vec<Gap>,
     /// What is missing in gaps that are not remembered.
@@ -82,6 +97,9 @@ pub struct MessageIds {
     /// The newest number of each partition, since the producer has started over.
     #[serde(default)]
     newest_in: Vec<(usize, i64)>,
+    /// Of each partition a number that waits for the next one.
+    #[serde(default)]
+    waiting: Vec<Waiting>,
     /// Number and checksum of the newest messages.
     recent: VecDeque<(i64, u32)>,
 }
@@ -97,31 +115,57 @@ impl MessageIds {
             self.recent.pop_front();
         }
         self.recent.push_back((id, checksum));
+        let message = Waiting { partition, id, time_ns };
+        let place = self.waiting.iter().position(|waiting| waiting.partition == partition);
+        if let Some(waiting) = place.map(|place| self.waiting.swap_remove(place))
+            && is_near(id, waiting.id)
+        {
+            self.unconfirmed -= 1;
+            self.count(waiting);
+        }
+        if self.is_credible(partition, id) {
+            self.count(message);
+        } else {
+            self.unconfirmed += 1;
+            self.waiting.push(message);
+        }
+        Arrival::New
+    }
+
+    /// Whether a number counts without another one that follows it.
+    fn is_credible(&self, partition: usize, id: i64) -> bool {
+        let of_partition =
+            self.newest_in.iter().find(|(known, _)| *known == partition).map(|(_, newest)| *newest);
+        let mut known = [self.newest, self.first, of_partition].into_iter().flatten();
+        self.newest.is_none() || known.any(|known| is_near(id, known)) || self.is_missing(id)
+    }
+
+    /// Counts a number.
+    fn count(&mut self, Waiting { partition, id, time_ns }: Waiting) {
         let (Some(newest), Some(first)) = (self.newest, self.first) else {
             (self.first, self.newest) = (Some(id), Some(id));
             (self.first_ns, self.newest_ns) = (time_ns, time_ns);
             self.newest_in.push((partition, id));
-            return Arrival::New;
+            return;
         };
         if id == 0 && newest == 0 {
-            return Arrival::New;
+            return;
         }
         let is_ahead = self.is_ahead_in(partition, id);
         if id > newest {
             self.lack(newest, id, self.newest_ns, time_ns);
         } else if self.fill(id, time_ns) {
-            return Arrival::New;
+            return;
         } else if is_ahead && id < first {
             self.lack(id, first, time_ns, self.first_ns);
             (self.first, self.first_ns) = (Some(id), time_ns);
-            return Arrival::New;
+            return;
         } else {
             self.restarts += 1;
             self.newest_in.clear();
             self.newest_in.push((partition, id));
         }
         (self.newest, self.newest_ns) = (Some(id), time_ns);
-        Arrival::New
     }
 
     /// Whether a number is the first of its partition, or ahead of those before it there; it is the newest one then.
@@ -156,6 +200,29 @@ impl MessageIds {
             before: so_far.before.max(before),
             missing: so_far.missing.saturating_add(missing),
         });
+    }
+
+    /// Whether a number is among those that are missing, or may be.
+    fn is_missing(&self, id: i64) -> bool {
+        let elsewhere = self.elsewhere.map(|elsewhere| (elsewhere.after, elsewhere.before));
+        let gaps = self.gaps.iter().map(|gap| (gap.after, gap.before));
+        gaps.chain(elsewhere).any(|(after, before)| after < id && id < before)
+    }
+
+    /// Where a jump was the last number of its partition: nobody knows whether those between are missing.
+    pub fn unsettled(&self) -> impl Iterator<Item = Gap> + '_ {
+        self.waiting.iter().map(|waiting| Gap {
+            after: self.newest.unwrap_or(waiting.id),
+            before: waiting.id,
+            missing: 0,
+            from_ns: self.newest_ns,
+            to_ns: waiting.time_ns,
+        })
+    }
+
+    /// Messages that were lost. One whose number is refuted by the next one stands for one of those that are missing.
+    pub fn lost(&self) -> u64 {
+        self.missing.saturating_sub(self.unconfirmed - self.waiting.len() as u64)
     }
 
     /// Takes a number out of the gap that it was missing in. False if it was missing in none.
@@ -194,6 +261,11 @@ impl MessageIds {
     pub fn is_numbered(&self) -> bool {
         self.newest.is_some_and(|newest| newest != 0 || self.first != Some(0))
     }
+}
+
+/// Whether neighbours of one message may have the other number: some may be missing between them.
+fn is_near(id: i64, other: i64) -> bool {
+    id.abs_diff(other) <= CONFIRM
 }
 
 #[cfg(test)]
@@ -236,6 +308,38 @@ mod tests {
         assert!(!ids.is_numbered());
         assert_eq!((ids.missing, ids.restarts, ids.duplicated), (0, 0, 0));
         assert!(of(&[1]).is_numbered());
+    }
+
+    #[test]
+    fn one_damaged_number_is_one_message_unconfirmed_and_none_lost() {
+        for damaged in [2_248_146_953, -7_000, i64::MAX, i64::MIN] {
+            let ids = of(&[5000, 5001, damaged, 5003, 5004]);
+            assert_eq!((ids.unconfirmed, ids.missing, ids.lost(), ids.restarts), (1, 1, 0, 0), "{damaged}");
+            assert_eq!((ids.newest, ids.gaps.len()), (Some(5004), 1));
+        }
+        // Two that are far from each other, too, and one at the end, of which nobody knows.
+        let ids = of(&[5000, 5001, 90_000, 3, 5004, 80_000]);
+        assert_eq!((ids.unconfirmed, ids.missing, ids.lost(), ids.newest), (3, 2, 0, Some(5004)));
+    }
+
+    #[test]
+    fn numbers_that_jump_count_once_the_next_one_of_the_partition_follows() {
+        let ids = of(&[1, 2, 100_000]);
+        assert_eq!((ids.missing, ids.unconfirmed), (0, 1));
+        assert_eq!(ids.unsettled().map(|gap| (gap.after, gap.before)).collect::<Vec<_>>(), [(2, 100_000)]);
+        let ids = of(&[1, 2, 100_000, 100_002]);
+        assert_eq!(ids.unsettled().count(), 0);
+        assert_eq!((ids.missing, ids.lost(), ids.unconfirmed, ids.restarts), (99_998, 99_998, 0, 0));
+        assert_eq!(ids.gaps[0], Gap { after: 2, before: 100_000, missing: 99_997, from_ns: 1, to_ns: 2 });
+        let again = of(&[100_000, 100_001, 1, 2, 3]);
+        assert_eq!((again.restarts, again.unconfirmed, again.missing), (1, 0, 0));
+        // Two partitions far apart, a message of each in turn.
+        let mut apart = MessageIds::default();
+        for step in 0..4 {
+            apart.take(0, 1 + step, 1, step);
+            apart.take(1, 50_001 + step, 2, step);
+        }
+        assert_eq!((apart.missing, apart.unconfirmed, apart.restarts), (50_000 - 4, 0, 0));
     }
 
     /// Several partitions that are read one after the other, a pulse in each in turn.

@@ -181,6 +181,11 @@ pub(super) fn to_text(end: &JobEnd) -> String {
                 gap.ids[0],
                 gap.ids[1]
             )
+        } else if gap.pulses < 0 {
+            format!(
+                "messages may be missing between {} and {}: the last number is far from all others",
+                gap.ids[0], gap.ids[1]
+            )
         } else {
             format!(
                 "silent for {seconds:.1} s, in which others had {} pulses",

@@ -304,6 +304,13 @@ impl Streams {
                 messages: i64::try_from(gap.missing).unwrap_or(i64::MAX),
                 pulses: -1,
             }));
+            rows.extend(numbers.ids.unsettled().map(|gap| GapRow {
+                source,
+                times: [gap.from_ns, gap.to_ns],
+                ids: [gap.after, gap.before],
+                messages: -1,
+                pulses: -1,
+            }));
             rows.extend(numbers.silences(self.others(place)).iter().map(|silence| GapRow {
                 source,
                 times: [silence.from_ns, silence.to_ns],

@@ -61,7 +61,7 @@ impl Sources {
 
     /// Messages that are missing.
     pub(super) fn missing(&self) -> u64 {
-        self.all().map(|(_, source)| source.ids.missing).fold(0, u64::saturating_add)
+        self.all().map(|(_, source)| source.ids.lost()).fold(0, u64::saturating_add)
     }
 
     /// Messages of sources beyond those that are told apart.
@@ -89,7 +89,7 @@ impl Source {
         };
         // Hostile numbers can be as far apart as there are numbers: no more are missing than the sum has room for.
         let new = self.messages - ids.duplicated;
-        let lost = ids.missing.min(u64::MAX - new);
+        let lost = ids.lost().min(u64::MAX - new);
         SourceLedger {
             name: name.to_owned(),
             packets: PacketLedger {
@@ -98,7 +98,7 @@ impl Source {
                 lost,
                 reordered: ids.late,
                 duplicated: ids.duplicated,
-                unconfirmed: 0,
+                unconfirmed: ids.unconfirmed,
                 restarts: ids.restarts,
             },
             gaps: ids.gaps.iter().take(REMEMBERED_GAPS).map(gap).collect(),
