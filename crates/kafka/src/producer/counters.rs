@@ -13,7 +13,7 @@ evforge_core::counters! {
         failed_too_large: Information, Times, "Messages that the brokers refused because they are too large.";
         failed_unknown_topic: Information, Times, "Messages whose topic or partition does not exist any more.";
         failed_not_authorised: Information, Times, "Messages that this client may not write.";
-        failed_purged: Information, Times, "Messages given up at the end of the run, or after a failure, that were not acknowledged.";
+        failed_purged: Information, Times, "Messages that were not acknowledged at the end of the run, or after a failure, and are not on disk.";
         failed_other: Information, Times, "Messages that failed for another reason, which the log names.";
         requests_retried: Information, Times, "Requests that had to be sent to a broker again.";
         broker_outages: Information, Times, "Times at which no broker answered any more.";
@@ -38,7 +38,7 @@ evforge_core::counters! {
         events_outside_sources: Information, Events, "Events not sent because their pixel belongs to no source.";
         events_vetoed: Information, Events, "Events not sent because a veto marks them, as the configuration asks for.";
         events_without_pixel: Information, Events, "Events sent whose pixel id is not one of the detector's.";
-        spilled_messages: Information, Times, "Messages that went to the disk because there was no room in memory.";
+        spilled_messages: Information, Times, "Messages that went to the disk: there was no room in memory, or the run ended before they were acknowledged.";
         spilled_bytes: Now, Bytes, "Bytes of the spill at this moment.";
         spill_resent: Information, Times, "Messages that an earlier run had left in the spill, and that were sent now.";
         spill_already_there: Information, Times, "Messages that an earlier run had left in the spill, and that the topic has already.";

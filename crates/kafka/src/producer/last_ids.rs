@@ -54,6 +54,11 @@ impl LastIds {
         self.sources.get(source).copied()
     }
 
+    /// A source and its last number.
+    pub(crate) fn first(self) -> Option<(String, i64)> {
+        self.sources.into_iter().next().map(|(source, last)| (source, last.id))
+    }
+
     /// True if the topic has this message of the source already. Messages without a number (0) are never known.
     pub(crate) fn has(&self, source: &str, id: i64) -> bool {
         id > 0 && self.seen.get(source).is_some_and(|ids| ids.contains(&id))

@@ -80,7 +80,7 @@ impl MessageOutlet {
     pub fn poll(&mut self, wait: Duration) {
         let mut reports = std::mem::take(&mut self.reports);
         self.transport.poll(wait, &mut reports);
-        for Report { ticket, failure } in reports.drain(..) {
+        for Report { ticket, failure, .. } in reports.drain(..) {
             self.counters.messages_waiting = self.counters.messages_waiting.saturating_sub(1);
             match failure {
                 None => {

@@ -86,8 +86,19 @@ pub(crate) struct Ticket {
     pub(crate) events: u64,
     pub(crate) bytes: u64,
     pub(crate) arrival_ns: Option<u64>,
-    /// The segment of the spill that it was read from.
-    pub(crate) segment: Option<u64>,
+    pub(crate) on_disk: OnDisk,
+}
+
+/// Where a message is on disk if it is given up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum OnDisk {
+    /// Nowhere.
+    #[default]
+    Never,
+    /// In the file of the spill that it was read from, where it still is.
+    Still(u64),
+    /// It was sent from memory, as the message of this number: it belongs into this file of the spill.
+    Then { file: u64, number: u64 },
 }
 
 /// Why a message will never be acknowledged.
@@ -107,6 +118,8 @@ pub(crate) struct Report {
     pub(crate) ticket: Ticket,
     /// None if it was acknowledged.
     pub(crate) failure: Option<(FailureKind, String)>,
+    /// The message, if it was given up and belongs on the disk.
+    pub(crate) given_up: Option<OwnedRecord>,
 }
 
 /// Why a message was not taken.

@@ -7,7 +7,7 @@
 
 use super::counters::KafkaCounters;
 use super::last_ids::LastIds;
-use super::record::{FailureKind, OwnedRecord, Record, Refused, Report, Ticket, Transport};
+use super::record::{FailureKind, OnDisk, OwnedRecord, Record, Refused, Report, Ticket, Transport};
 use super::spill::{Spill, SpillError};
 use evforge_core::output::OutputError;
 use evforge_core::quantity::grouped;
@@ -29,6 +29,10 @@ pub(crate) struct Sender {
     /// What the topic had when the run began: what is left of an earlier run is compared with it.
     last_ids: LastIds,
     reports: Vec<Report>,
+    /// Messages that were sent from memory.
+    sent_from_memory: u64,
+    /// Those that were given up, with the file of the spill and the place in it where they belong.
+    given_up: Vec<(u64, u64, OwnedRecord)>,
     /// Events in `waiting`, in the spill and in the transport.
     pending_events: u64,
     acknowledged_events: u64,
@@ -78,6 +82,8 @@ impl Sender {
             spill,
             last_ids,
             reports: Vec::new(),
+            sent_from_memory: 0,
+            given_up: Vec::new(),
             pending_events: 0,
             acknowledged_events: 0,
             failed_events: 0,
@@ -141,7 +147,7 @@ impl Sender {
         counters.bytes_produced += record.payload.len() as u64;
         self.pending_events += record.about.events;
         let spill_is_empty = self.spill.as_ref().is_none_or(Spill::is_empty);
-        if self.waiting.is_empty() && spill_is_empty && self.hand_over(record, None, now, counters) {
+        if self.waiting.is_empty() && spill_is_empty && self.hand_over_from_memory(record, now, counters) {
             return;
         }
         if !(self.waiting.is_empty() && self.put_on_disk(record, counters)) {
@@ -154,7 +160,7 @@ impl Sender {
         if !self.waiting.is_empty() || self.spill.as_ref().is_some_and(|spill| !spill.is_empty()) {
             return false;
         }
-        let taken = self.hand_over(record, None, now, counters);
+        let taken = self.hand_over(record, OnDisk::Never, now, counters);
         if taken {
             counters.messages_produced += 1;
             counters.bytes_produced += record.payload.len() as u64;
@@ -162,11 +168,28 @@ impl Sender {
         taken
     }
 
+    /// Gives a message to the transport that is nowhere else, and goes to the disk if it is given up.
+    fn hand_over_from_memory(
+        &mut self,
+        record: &Record<'_>,
+        now: Duration,
+        counters: &mut KafkaCounters,
+    ) -> bool {
+        let number = self.sent_from_memory;
+        let on_disk = self
+            .spill
+            .as_mut()
+            .map_or(OnDisk::Never, |spill| OnDisk::Then { file: spill.file_of_memory(), number });
+        let is_taken = self.hand_over(record, on_disk, now, counters);
+        self.sent_from_memory += u64::from(is_taken);
+        is_taken
+    }
+
     /// Gives a message to the transport. False if that has no room.
     fn hand_over(
         &mut self,
         record: &Record<'_>,
-        segment: Option<u64>,
+        on_disk: OnDisk,
         now: Duration,
         counters: &mut KafkaCounters,
     ) -> bool {
@@ -174,7 +197,7 @@ impl Sender {
             events: record.about.events,
             bytes: record.payload.len() as u64,
             arrival_ns: record.about.arrival_ns,
-            segment,
+            on_disk,
         };
         match self.transport.send(record, ticket) {
             Ok(()) => {
@@ -248,12 +271,21 @@ impl Sender {
         let mut reports = std::mem::take(&mut self.reports);
         self.transport.poll(wait, &mut reports);
         let has_latency = !reports.is_empty();
-        for Report { ticket, failure } in reports.drain(..) {
+        for Report { ticket, failure, given_up } in reports.drain(..) {
             self.kind_of(&ticket).reported(now);
             // What is given up stays on disk for the next run.
             let is_given_up = matches!(failure, Some((FailureKind::Purged, _)));
-            if let (Some(segment), Some(spill), false) = (ticket.segment, &mut self.spill, is_given_up) {
-                spill.reported(segment);
+            match (ticket.on_disk, &mut self.spill, given_up) {
+                (OnDisk::Still(_), Some(spill), _) if is_given_up => {
+                    spill.give_up();
+                    continue;
+                }
+                (OnDisk::Still(file), Some(spill), _) => spill.reported(file),
+                (OnDisk::Then { file, number }, _, Some(record)) => {
+                    self.given_up.push((file, number, record));
+                    continue;
+                }
+                _ => {}
             }
             match failure {
                 None => {
@@ -298,7 +330,7 @@ impl Sender {
                 }
             }
             let before = self.in_transport();
-            if !self.hand_over(&record, Some(spilled.segment), now, counters) {
+            if !self.hand_over(&record, OnDisk::Still(spilled.segment), now, counters) {
                 return Ok(());
             }
             let is_on_its_way = self.in_transport() > before;
@@ -318,7 +350,7 @@ impl Sender {
         while let Some(waiting) = self.waiting.pop_front() {
             let record = waiting.as_record();
             let spill_is_empty = self.spill.as_ref().is_none_or(Spill::is_empty);
-            let is_handed_over = spill_is_empty && self.hand_over(&record, None, now, counters);
+            let is_handed_over = spill_is_empty && self.hand_over_from_memory(&record, now, counters);
             if !is_handed_over && !self.put_on_disk(&record, counters) {
                 self.waiting.push_front(waiting);
                 return;
@@ -355,7 +387,7 @@ impl Sender {
         })
     }
 
-    /// Gives up what is in memory; what is on disk stays there for the next run.
+    /// Gives up what is in memory, as far as it does not go to the disk; what is there stays for the next run.
     pub(crate) fn give_up(&mut self, now: Duration, unix_ns: u64, counters: &mut KafkaCounters) {
         self.transport.purge();
         for _ in 0..20 {
@@ -364,7 +396,28 @@ impl Sender {
             }
             self.take_reports(Duration::from_millis(50), now, unix_ns, counters);
         }
+        self.keep_given_up(counters);
+        while let Some(waiting) = self.waiting.pop_front() {
+            if !self.put_on_disk(&waiting.as_record(), counters) {
+                self.waiting.push_front(waiting);
+                break;
+            }
+        }
         counters.messages_waiting = self.messages_waiting();
+        counters.spilled_bytes = self.spill.as_ref().map_or(0, Spill::bytes);
+    }
+
+    /// Puts what was given up on the disk, where it belongs.
+    fn keep_given_up(&mut self, counters: &mut KafkaCounters) {
+        let mut given_up = std::mem::take(&mut self.given_up);
+        given_up.sort_by_key(|(file, number, _)| (*file, *number));
+        for (file, _, record) in given_up {
+            let written = self.spill.as_mut().map(|spill| spill.write(file, &record.as_record()));
+            match written {
+                Some(Ok(())) => counters.spilled_messages += 1,
+                _ => counters.failed_purged += 1,
+            }
+        }
     }
 }
 

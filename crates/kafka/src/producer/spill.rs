@@ -53,11 +53,17 @@ pub(crate) struct Spill {
     folder: PathBuf,
     limit: u64,
     segments: VecDeque<Segment>,
-    writes: Option<File>,
+    /// The number of the next file, and whether messages that were sent from memory belong into one before it.
+    next: u64,
+    is_next_for_memory: bool,
+    /// The file that is written to, with its number.
+    writes: Option<(u64, File)>,
     reads: Option<(u64, BufReader<File>)>,
     head: Option<Spilled>,
     bytes: u64,
     unread: u64,
+    /// Messages handed on that were given up: their files stay.
+    given_up: u64,
     buffer: Vec<u8>,
     /// Keeps others away from the folder.
     _lock: File,
@@ -90,11 +96,14 @@ impl Spill {
             folder: folder.to_owned(),
             limit,
             segments: VecDeque::new(),
+            next: numbers.last().map_or(0, |last| last + 1),
+            is_next_for_memory: false,
             writes: None,
             reads: None,
             head: None,
             bytes: 0,
             unread: 0,
+            given_up: 0,
             buffer: Vec::new(),
             _lock: lock,
         };
@@ -138,14 +147,15 @@ impl Spill {
         self.bytes
     }
 
-    /// Messages that wait here.
+    /// Messages that wait here, those that were handed on and given up included.
     pub(crate) fn waiting(&self) -> u64 {
-        self.unread + u64::from(self.head.is_some())
+        self.unread + u64::from(self.head.is_some()) + self.given_up
     }
 
     /// Messages that are kept: those that wait, and those handed on that were not reported.
     pub(crate) fn kept(&self) -> u64 {
-        self.waiting() + self.segments.iter().map(|segment| segment.handed_on).sum::<u64>()
+        let handed_on: u64 = self.segments.iter().map(|segment| segment.handed_on).sum();
+        self.waiting() - self.given_up + handed_on
     }
 
     /// Puts a message behind all others.
@@ -153,29 +163,53 @@ impl Spill {
     /// # Errors
     /// If there is no room, or the disk refuses: nothing of it is kept then.
     pub(crate) fn append(&mut self, record: &Record<'_>) -> Result<(), SpillError> {
+        let is_open = |segment: &&Segment| {
+            segment.bytes < SEGMENT_BYTES
+                && self.writes.as_ref().is_some_and(|(open, _)| *open == segment.number)
+        };
+        match self.segments.back().filter(is_open).map(|segment| segment.number) {
+            Some(number) => self.write(number, record),
+            None => self.write(self.next + u64::from(self.is_next_for_memory), record),
+        }
+    }
+
+    /// A message is sent from memory: the file in which it belongs if it is given up, behind all that came before it, and before all that
+    /// come later.
+    pub(crate) fn file_of_memory(&mut self) -> u64 {
+        (self.writes, self.is_next_for_memory) = (None, true);
+        self.next
+    }
+
+    /// Puts a message into a file, behind those that are in it.
+    ///
+    /// # Errors
+    /// As [`Spill::append`].
+    pub(crate) fn write(&mut self, number: u64, record: &Record<'_>) -> Result<(), SpillError> {
         self.buffer.clear();
         encode(record, &mut self.buffer);
         let length = self.buffer.len() as u64;
         if self.bytes + length + MAGIC.len() as u64 > self.limit {
             return Err(SpillError::Full { folder: self.folder.clone(), limit: self.limit });
         }
-        let begins_new = match (&self.writes, self.segments.back()) {
-            (Some(_), Some(segment)) => segment.bytes + length > SEGMENT_BYTES,
-            _ => true,
-        };
-        if begins_new {
-            let number = self.segments.back().map_or(0, |segment| segment.number + 1);
-            let path = self.path(number);
-            let made = File::create_new(&path).and_then(|mut file| {
-                file.write_all(MAGIC).inspect_err(|_| drop(std::fs::remove_file(&path)))?;
-                Ok(file)
-            });
-            self.writes = Some(made.map_err(|source| self.disk(source))?);
+        let place = self.segments.partition_point(|segment| segment.number < number);
+        if self.segments.get(place).is_none_or(|segment| segment.number != number) {
+            let file = self.begin(number).map_err(|source| self.disk(source))?;
+            self.writes = Some((number, file));
             let bytes = MAGIC.len() as u64;
-            self.segments.push_back(Segment { number, bytes, handed_on: 0, unread: 0, is_left_over: false });
+            self.segments
+                .insert(place, Segment { number, bytes, handed_on: 0, unread: 0, is_left_over: false });
             self.bytes += bytes;
+            if number >= self.next + u64::from(self.is_next_for_memory) {
+                (self.next, self.is_next_for_memory) = (number + 1, false);
+            }
         }
-        let (Some(file), Some(segment)) = (&mut self.writes, self.segments.back_mut()) else { return Ok(()) };
+        if self.writes.as_ref().is_none_or(|(open, _)| *open != number) {
+            let opened = File::options().append(true).open(self.path(number));
+            self.writes = Some((number, opened.map_err(|source| self.disk(source))?));
+        }
+        let (Some((_, file)), Some(segment)) = (&mut self.writes, self.segments.get_mut(place)) else {
+            return Ok(());
+        };
         if let Err(source) = file.write_all(&self.buffer) {
             // What was written of it is cut off, so that the next message can follow. If even that fails, a new file is begun.
             let end = segment.bytes;
@@ -190,6 +224,14 @@ impl Spill {
         self.bytes += length;
         self.unread += 1;
         Ok(())
+    }
+
+    /// Makes a file without messages.
+    fn begin(&self, number: u64) -> io::Result<File> {
+        let path = self.path(number);
+        let mut file = File::create_new(&path)?;
+        file.write_all(MAGIC).inspect_err(|_| drop(std::fs::remove_file(&path)))?;
+        Ok(file)
     }
 
     /// The first message that waits. It stays until [`Spill::hand_on`].
@@ -239,6 +281,11 @@ impl Spill {
         }
     }
 
+    /// A message that was handed on is given up: its file stays for the next run.
+    pub(crate) fn give_up(&mut self) {
+        self.given_up += 1;
+    }
+
     /// A message of this file has been reported.
     pub(crate) fn reported(&mut self, segment: u64) {
         if let Some(segment) = self.segments.iter_mut().find(|known| known.number == segment) {
@@ -258,7 +305,7 @@ impl Spill {
             let (number, bytes) = (segment.number, segment.bytes);
             self.segments.pop_front();
             self.bytes -= bytes;
-            if self.segments.is_empty() {
+            if self.writes.as_ref().is_some_and(|(open, _)| *open == number) {
                 self.writes = None;
             }
             if self.reads.as_ref().is_some_and(|(reading, _)| *reading == number) {

@@ -1,6 +1,6 @@
 //! What the tests of the producer share: batches, and a transport that keeps what it is given.
 
-use super::record::{FailureKind, OwnedRecord, Record, Refused, Report, Ticket, Transport, Trouble};
+use super::record::{FailureKind, OnDisk, OwnedRecord, Record, Refused, Report, Ticket, Transport, Trouble};
 use evforge_core::event::{Event, EventBatch};
 use evforge_core::frame::{Frame, FrameState, ProtonCharge};
 use evforge_core::pulse::PulseTrain;
@@ -113,10 +113,12 @@ impl Transport for MemoryTransport {
             let purged = broker.is_purged.then_some(FailureKind::Purged);
             let failure =
                 purged.or(broker.fails.take()).map(|kind| (kind, "as the test wants it".to_owned()));
+            let is_given_up = broker.is_purged && matches!(ticket.on_disk, OnDisk::Then { .. });
+            let given_up = is_given_up.then(|| record.clone());
             if failure.is_none() {
                 broker.topic.push(record);
             }
-            reports.push(Report { ticket, failure });
+            reports.push(Report { ticket, failure, given_up });
         }
         broker.in_memory = kept;
     }

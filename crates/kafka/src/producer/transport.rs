@@ -1,11 +1,13 @@
 //! Messages to Kafka, by librdkafka.
 
-use super::record::{FailureKind, Record, Refused, Report, Ticket, Transport, Trouble};
+use super::last_ids::LastIds;
+use super::record::{FailureKind, OnDisk, OwnedRecord, Record, Refused, Report, Ticket, Transport, Trouble};
+use super::topic_end::note;
 use crate::client::{Complaint, Witness};
 use rdkafka::client::ClientContext;
 use rdkafka::config::{ClientConfig, RDKafkaLogLevel};
 use rdkafka::error::{KafkaError, RDKafkaErrorCode};
-use rdkafka::message::{DeliveryResult, Header, OwnedHeaders};
+use rdkafka::message::{BorrowedMessage, DeliveryResult, Header, Headers as _, Message as _, OwnedHeaders};
 use rdkafka::producer::{BaseProducer, BaseRecord, Producer, ProducerContext, PurgeConfig};
 use rdkafka::statistics::Statistics;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -62,8 +64,39 @@ impl ProducerContext for Context {
         if let Some((kind, why)) = &failure {
             tracing::debug!(target: evforge_log::group::KAFKA, kind = ?kind, "a message was not delivered: {why}");
         }
-        locked(&self.reports).push(Report { ticket: *ticket, failure });
+        let given_up = match result {
+            Err((error, message)) if kind(error) == FailureKind::Purged => given_up(message, &ticket),
+            _ => None,
+        };
+        locked(&self.reports).push(Report { ticket: *ticket, failure, given_up });
     }
+}
+
+/// A message that was given up, if it belongs on the disk.
+fn given_up(message: &BorrowedMessage<'_>, ticket: &Ticket) -> Option<OwnedRecord> {
+    if !matches!(ticket.on_disk, OnDisk::Then { .. }) {
+        return None;
+    }
+    let payload = message.payload().unwrap_or_default();
+    let mut ids = LastIds::default();
+    note(payload, &mut ids);
+    let (source, id) = ids.first().unwrap_or_default();
+    let headers = message.headers().into_iter().flat_map(|headers| headers.iter());
+    Some(OwnedRecord {
+        topic: message.topic().to_owned(),
+        // Not yet chosen where the topic was not known.
+        partition: Some(message.partition()).filter(|partition| *partition >= 0),
+        key: message.key().map(<[u8]>::to_vec),
+        timestamp_ms: message.timestamp().to_millis().unwrap_or(0),
+        payload: payload.to_vec(),
+        headers: headers
+            .map(|header| (header.key.to_owned().into(), header.value.unwrap_or_default().to_vec()))
+            .collect(),
+        events: ticket.events,
+        source,
+        id,
+        arrival_ns: ticket.arrival_ns,
+    })
 }
 
 fn kind(error: &KafkaError) -> FailureKind {

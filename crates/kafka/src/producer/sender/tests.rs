@@ -144,18 +144,32 @@ fn what_was_on_disk_and_is_given_up_stays_there_for_the_next_run() {
     let mut bench = Bench::new(1, spill(&folder), LastIds::default());
     bench.transport.broker().is_silent = true;
     (0..5).for_each(|_| bench.send(SECOND));
-    // Messages 2 to 4 are read from the disk, and sent to a broker that does not answer.
+    // Messages 2 to 4 are read from the disk, and sent to a broker that does not answer; message 1 was in memory only.
     bench.transport.broker().room = 4;
     let _ = bench.pump(2 * SECOND);
     assert_eq!(bench.sender.in_transport(), 4);
     bench.sender.give_up(6 * SECOND, 0, &mut bench.counters);
-    assert_eq!(bench.sender.spill_left(), Some(4));
+    bench.check();
+    assert_eq!((bench.sender.spill_left(), bench.counters.failed_purged), (Some(5), 0));
     drop(bench);
     let mut bench = Bench::new(9, spill(&folder), LastIds::default());
     for _ in 0..3 {
         let _ = bench.sender.pump(Duration::ZERO, SECOND, 0, &mut bench.counters);
     }
-    assert_eq!(bench.ids(), [2, 3, 4, 5]);
+    assert_eq!(bench.ids(), [1, 2, 3, 4, 5]);
+}
+
+#[test]
+fn what_is_given_up_and_finds_no_room_on_the_disk_is_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let small = Some(Spill::open(folder.path(), 200).expect("a spill").0);
+    let mut bench = Bench::new(5, small, LastIds::default());
+    bench.transport.broker().is_silent = true;
+    (0..5).for_each(|_| bench.send(SECOND));
+    bench.sender.give_up(6 * SECOND, 0, &mut bench.counters);
+    bench.check();
+    let kept = bench.sender.spill_left().unwrap();
+    assert_eq!((kept > 0, kept + bench.counters.failed_purged), (true, 5));
 }
 
 #[test]
@@ -184,7 +198,7 @@ fn silence_about_events_is_noticed_while_other_messages_arrive() {
 proptest! {
     #[test]
     fn nothing_is_lost_doubled_or_overtaken(
-        steps in prop::collection::vec((0_u8..6, 1_usize..5), 1..80), room in 1_usize..6, has_spill: bool,
+        steps in prop::collection::vec((0_u8..6, 1_usize..5), 1..80), room in 1_usize..6, has_spill: bool, is_given_up: bool,
     ) {
         let folder = tempfile::tempdir().unwrap();
         let mut bench = Bench::new(room, has_spill.then(|| spill(&folder)).flatten(), LastIds::default());
@@ -196,6 +210,23 @@ proptest! {
                 4 => bench.transport.broker().is_down = false,
                 _ => drop(bench.pump(now)),
             }
+        }
+        if has_spill && is_given_up {
+            bench.sender.give_up(SECOND * 99, 0, &mut bench.counters);
+            bench.check();
+            let mut ids = bench.ids();
+            let mut last = LastIds::default();
+            ids.iter().for_each(|id| last.add("a", *id, None));
+            let (sent, kept) = (bench.sent, bench.sender.spill_left().unwrap_or(0));
+            prop_assert!(kept as i64 >= sent - ids.len() as i64);
+            drop(bench);
+            bench = Bench::new(room, spill(&folder), last);
+            for _ in 0..1000 {
+                prop_assert!(bench.sender.pump(Duration::ZERO, SECOND, 0, &mut bench.counters).is_ok());
+            }
+            ids.extend(bench.ids());
+            prop_assert_eq!(ids, (1..=sent).collect::<Vec<_>>());
+            return Ok(());
         }
         bench.transport.broker().is_down = false;
         for _ in 0..1000 {
