@@ -134,10 +134,13 @@ impl MessageIds {
 
     /// Whether a number counts without another one that follows it.
     fn is_credible(&self, partition: usize, id: i64) -> bool {
-        let of_partition =
-            self.newest_in.iter().find(|(known, _)| *known == partition).map(|(_, newest)| *newest);
-        let mut known = [self.newest, self.first, of_partition].into_iter().flatten();
-        self.newest.is_none() || known.any(|known| is_near(id, known)) || self.is_missing(id)
+        let Some(newest) = self.newest else { return true };
+        let is_near_its_partition =
+            || self.newest_in.iter().any(|&(known, newest)| known == partition && is_near(id, newest));
+        is_near(id, newest)
+            || self.first.is_some_and(|first| is_near(id, first))
+            || is_near_its_partition()
+            || self.is_missing(id)
     }
 
     /// Counts a number.

@@ -204,8 +204,8 @@ impl Spill {
             }
         }
         if self.writes.as_ref().is_none_or(|(open, _)| *open != number) {
-            let opened = File::options().append(true).open(self.path(number));
-            self.writes = Some((number, opened.map_err(|source| self.disk(source))?));
+            let file = self.open_again(number).map_err(|source| self.disk(source))?;
+            self.writes = Some((number, file));
         }
         let (Some((_, file)), Some(segment)) = (&mut self.writes, self.segments.get_mut(place)) else {
             return Ok(());
@@ -224,6 +224,14 @@ impl Spill {
         self.bytes += length;
         self.unread += 1;
         Ok(())
+    }
+
+    /// Opens a file behind its last whole message: part of one may follow, if the disk has refused its end, and to cut it.
+    fn open_again(&self, number: u64) -> io::Result<File> {
+        let file = File::options().append(true).open(self.path(number))?;
+        let end = self.segments.iter().find(|segment| segment.number == number).map(|segment| segment.bytes);
+        file.set_len(end.unwrap_or_default())?;
+        Ok(file)
     }
 
     /// Makes a file without messages.

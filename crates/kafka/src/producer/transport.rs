@@ -64,8 +64,8 @@ impl ProducerContext for Context {
         if let Some((kind, why)) = &failure {
             tracing::debug!(target: evforge_log::group::KAFKA, kind = ?kind, "a message was not delivered: {why}");
         }
-        let given_up = match result {
-            Err((error, message)) if kind(error) == FailureKind::Purged => given_up(message, &ticket),
+        let given_up = match (result, &failure) {
+            (Err((_, message)), Some((FailureKind::Purged, _))) => given_up(message, &ticket),
             _ => None,
         };
         locked(&self.reports).push(Report { ticket: *ticket, failure, given_up });

@@ -100,6 +100,22 @@ fn limits_other_programs_and_damage_are_named() {
     assert_eq!(drain(&mut spill)[0].id, 3);
 }
 
+#[test]
+fn part_of_a_message_is_cut_off_when_its_file_is_opened_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut spill, _) = Spill::open(folder.path(), 1_000_000).unwrap();
+    let file = spill.file_of_memory();
+    spill.write(file, &record(b"a", 1, &[])).unwrap();
+    // The disk has refused the end of a message, and then to cut it off.
+    let mut bytes = std::fs::read(spill.path(file)).unwrap();
+    bytes.extend_from_slice(&bytes.clone()[..bytes.len() - 1]);
+    std::fs::write(spill.path(file), &bytes).unwrap();
+    spill.writes = None;
+    spill.write(file, &record(b"b", 2, &[])).unwrap();
+    let ids: Vec<i64> = drain(&mut spill).iter().map(|record| record.id).collect();
+    assert_eq!(ids, [1, 2]);
+}
+
 proptest! {
     #[test]
     fn any_file_is_read_without_harm(bytes: Vec<u8>, flip in any::<prop::sample::Index>(), with_magic: bool) {
