@@ -95,10 +95,17 @@ another_platform() {
 # Cargo builds one thing at a time, so it begins when the tests are built.
 compile_alongside() {
     until grep -qE '^built |^error' "$log" || [ -e "$tests_done" ]; do sleep 1; done
-    chrt --idle --pid 0 "$BASHPID" && renice -n 19 "$BASHPID" >/dev/null
+    chrt --idle --pid 0 "$BASHPID"
     step "documentation of the code, and the examples in it (scripts/rustdoc.sh)" documentation
     step "another platform (scripts/cross.sh)" another_platform
     printf '%s\n' "${failed[@]}" >"$alongside_failed"
+}
+
+# The tests are done: a process and all that it began get their share, on a host that others keep busy too.
+full_share() {
+    local child
+    chrt --all-tasks --other --pid 0 "$1" 2>/dev/null
+    for child in $(pgrep -P "$1"); do full_share "$child"; done
 }
 
 tests_done=target/test-done
@@ -120,6 +127,7 @@ step "the scripts of fuzzing" fuzz_scripts
 step "patches that take repairs back" python3 scripts/mutants.py --check
 step "tests (scripts/run-programs.py)" programs
 touch "$tests_done"
+full_share "$alongside"
 wait "$alongside"
 cat "$alongside_log"
 cat "$doc_log" >>"$log"
