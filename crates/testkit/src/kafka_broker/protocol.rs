@@ -6,6 +6,9 @@ use std::net::{SocketAddr, TcpStream};
 
 const METADATA: i16 = 3;
 const CREATE_TOPICS: i16 = 19;
+const DELETE_TOPICS: i16 = 20;
+const DELETE_RECORDS: i16 = 21;
+const CREATE_PARTITIONS: i16 = 37;
 const TIMED_OUT: i16 = 7;
 const EXISTS: i16 = 36;
 const NO_BROKERS: i16 = 38;
@@ -128,6 +131,57 @@ pub(super) fn await_leaders(broker: SocketAddr, topic: &Topic) {
     wait_until(format_args!("all partitions of {} have a leader", topic.name), || {
         leaders(broker, &topic.name).len() == topic.partitions as usize
     });
+}
+
+/// Sends a request that changes a topic: the request and what it is about, without how long it may take, and how it is meant.
+fn change(broker: SocketAddr, kind: i16, version: i16, (mut body, meant): (Vec<u8>, &[u8])) -> Vec<u8> {
+    body.extend(i32::try_from(patience().as_millis()).expect("some minutes").to_be_bytes());
+    body.extend(meant);
+    ask(broker, kind, version, &body).expect("the broker answers").split_off(4)
+}
+
+/// A list of one topic, with what follows its name.
+fn one_topic(name: &str, more: &[u8]) -> Vec<u8> {
+    let mut body = 1_i32.to_be_bytes().to_vec();
+    put_text(&mut body, name);
+    body.extend(more);
+    body
+}
+
+/// Deletes a topic, and waits until the broker has forgotten it.
+pub(super) fn delete_topic(broker: SocketAddr, name: &str) {
+    let answer = change(broker, DELETE_TOPICS, 1, (one_topic(name, &[]), &[]));
+    let mut answer = Reader(&answer);
+    let (_, _, error) = (answer.int32(), answer.text(), answer.int16());
+    assert_eq!(error, 0, "topic {name} cannot be deleted");
+    wait_until(format_args!("topic {name} is gone"), || leaders(broker, name).is_empty());
+}
+
+/// Gives a topic more partitions: so many in all.
+pub(super) fn add_partitions(broker: SocketAddr, name: &str, count: u32) {
+    let mut more = i32::try_from(count).expect("a number of partitions").to_be_bytes().to_vec();
+    more.extend((-1_i32).to_be_bytes());
+    let answer = change(broker, CREATE_PARTITIONS, 0, (one_topic(name, &more), &[0]));
+    let mut answer = Reader(&answer);
+    let (_, _, error, said) = (answer.int32(), answer.text(), answer.int16(), answer.text());
+    assert_eq!(error, 0, "topic {name} gets no more partitions: {said:?}");
+    wait_until(format_args!("{name} has {count} partitions"), || {
+        leaders(broker, name).len() == count as usize
+    });
+}
+
+/// Removes the messages of a partition before this number, as retention does.
+pub(super) fn remove_before(broker: SocketAddr, name: &str, partition: u32, first: i64) {
+    let mut more = 1_i32.to_be_bytes().to_vec();
+    more.extend(i32::try_from(partition).expect("a number").to_be_bytes());
+    more.extend(first.to_be_bytes());
+    let answer = change(broker, DELETE_RECORDS, 0, (one_topic(name, &more), &[]));
+    let mut answer = Reader(&answer);
+    answer.int32();
+    answer.text();
+    // One partition, its number, and its oldest message now.
+    answer.skip(4 + 4 + 8);
+    assert_eq!(answer.int16(), 0, "messages of {name} cannot be removed");
 }
 
 /// Makes a topic.

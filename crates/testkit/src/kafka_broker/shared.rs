@@ -69,6 +69,30 @@ impl SharedBroker {
         topic.name
     }
 
+    /// Deletes a topic of this name.
+    ///
+    /// # Panics
+    /// If the broker refuses.
+    pub fn delete_topic(&self, topic: &str) {
+        protocol::delete_topic(self.socket_address(), topic);
+    }
+
+    /// Gives a topic more partitions: so many in all.
+    ///
+    /// # Panics
+    /// If the broker refuses.
+    pub fn add_partitions(&self, topic: &str, count: u32) {
+        protocol::add_partitions(self.socket_address(), topic, count);
+    }
+
+    /// Removes the messages of a partition before this number, as retention does.
+    ///
+    /// # Panics
+    /// If the broker refuses.
+    pub fn remove_before(&self, topic: &str, partition: u32, first: i64) {
+        protocol::remove_before(self.socket_address(), topic, partition, first);
+    }
+
     fn socket_address(&self) -> SocketAddr {
         let mut all = self.address.to_socket_addrs().expect("EVFORGE_KAFKA is HOST:PORT");
         all.next().expect("the host has an address")
