@@ -13,7 +13,7 @@ use clap::Args;
 use evforge_config::{ByteSize, TimeSpan};
 use evforge_kafka::aggregate::{AggregateCounters, AggregateRules, Aggregation, AggregationSettings, Step};
 use evforge_kafka::client::{Cause, Complaint};
-use evforge_kafka::tools::{Begin, Until};
+use evforge_kafka::topic::{Begin, Until};
 use std::cell::RefCell;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
@@ -150,9 +150,7 @@ pub(super) fn aggregate(arguments: &AggregateArguments) -> Result<ExitStatus, Co
         }
         opened => opened?,
     };
-    for note in aggregation.notes() {
-        eprintln!("evforge: {note}");
-    }
+    let mut said = 0;
     let line = RefCell::new(StateLine::new(arguments.quiet));
     let deadline = arguments.ends_after.map(|time| Instant::now() + time.to_std());
     let finish_within = arguments.finish_within.to_std();
@@ -173,7 +171,8 @@ pub(super) fn aggregate(arguments: &AggregateArguments) -> Result<ExitStatus, Co
             Ok(Step::ToTheEnd) => break Ok(()),
             Err(error) => break Err(error),
         }
-        aggregation.ask_lag();
+        aggregation.notes().iter().skip(said).for_each(|note| eprintln!("evforge: {note}"));
+        said = aggregation.notes().len();
         line.borrow_mut().show(&aggregation);
     };
     line.borrow().end();

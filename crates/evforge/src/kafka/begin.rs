@@ -2,8 +2,8 @@
 
 use clap::Args;
 use evforge_config::TimeSpan;
-use evforge_kafka::tools::Begin;
 use evforge_kafka::tools::forward::time_of;
+use evforge_kafka::topic::Begin;
 use evforge_net::clock::wall_clock_ns;
 
 /// The place to begin with.

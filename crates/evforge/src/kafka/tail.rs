@@ -11,7 +11,7 @@ use clap::Args;
 use evforge_config::TimeSpan;
 use evforge_kafka::client::Deadline;
 use evforge_kafka::tools::line::{Filter, Line};
-use evforge_kafka::tools::{Begin, Next, TopicReader, Until};
+use evforge_kafka::topic::{Begin, Next, TopicReader, Until};
 use evforge_messages::{RefusedCounters, Schema};
 use evforge_pipeline::report::grouped;
 use std::sync::atomic::Ordering;
@@ -70,6 +70,10 @@ pub(super) fn tail(arguments: &TailArguments) -> Result<ExitStatus, CommandError
     {
         let record = match reader.next(Duration::from_millis(100))? {
             Next::Message(record) => record,
+            Next::Changed(change) => {
+                eprintln!("evforge: {change}");
+                continue;
+            }
             Next::End => break,
             Next::Idle if is_reader_gone() => break,
             Next::Idle => {

@@ -7,7 +7,7 @@ use crate::CommandError;
 use evforge_config::Config;
 use evforge_control::{Refusal, RunService as _, Runs, WantedRun};
 use evforge_kafka::client::{ClientError, ClientSettings, Deadline};
-use evforge_kafka::tools::{Begin, Next, TopicReader, Until};
+use evforge_kafka::topic::{Begin, Next, TopicReader, Until};
 use evforge_log::group;
 use evforge_messages::{Message, Pl72, S6s4t, decode};
 use evforge_net::clock::wall_clock_ns;
@@ -107,6 +107,9 @@ impl Listener {
             };
             match open.next(TURN) {
                 Ok(Next::Message(record)) => self.hear(&record.payload),
+                Ok(Next::Changed(change)) => {
+                    tracing::warn!(target: group::CONTROL, "starts of runs: {change}");
+                }
                 Ok(Next::Idle | Next::End) => {}
                 Err(error) => {
                     tracing::warn!(target: group::CONTROL, "starts of runs are not heard: {error}. Tried again.");

@@ -4,7 +4,7 @@ use crate::CommandError;
 use clap::Args;
 use evforge_config::ByteSize;
 use evforge_kafka::client::{Brokers, ClientSettings};
-use evforge_kafka::producer::{MessageOutlet, MessageOutletCounters};
+use evforge_kafka::sending::{MessageOutlet, MessageOutletCounters, Offered, Outgoing};
 use evforge_log::group;
 use evforge_messages::da00::Variable;
 use evforge_messages::{Da00, Encoder};
@@ -12,6 +12,7 @@ use evforge_train::file::source_name;
 use evforge_train::node::{NodeTrain, SinkError, TrainSink};
 use evforge_train::sinks::{NotSummed, TrainSummary};
 use evforge_wire::train::TrainDetector;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -53,12 +54,12 @@ impl SummaryArguments {
         source: String,
     ) -> Result<Option<SummarySink>, CommandError> {
         let (Some(brokers), Some(topic)) = (&self.kafka, &self.kafka_topic) else { return Ok(None) };
-        let outlet =
-            MessageOutlet::new(&ClientSettings::new(brokers.clone()), topic, self.kafka_memory.bytes)?;
+        let outlet = MessageOutlet::new(&ClientSettings::new(brokers.clone()), self.kafka_memory.bytes, &[])?;
         Ok(Some(SummarySink {
             detector,
             source,
             with_image: self.kafka_image,
+            topic: topic.clone(),
             outlet,
             summary: TrainSummary::default(),
             made: SummaryMessage::default(),
@@ -86,6 +87,7 @@ pub(super) struct SummarySink {
     /// Detector and instrument that sources are named after.
     source: String,
     with_image: bool,
+    topic: String,
     outlet: MessageOutlet,
     summary: TrainSummary,
     made: SummaryMessage,
@@ -130,7 +132,11 @@ impl TrainSink for SummarySink {
         let source = source_name(&self.source, train.module);
         let shape = self.with_image.then(|| self.detector.shape());
         let payload = self.made.of(&self.summary, &source, time_ns, shape);
-        self.outlet.offer(&source, time_ns / 1_000_000, payload);
+        let (topic, key, timestamp_ms) = (self.topic.as_str(), Some(source.as_bytes()), time_ns / 1_000_000);
+        let message = Outgoing { topic, key, payload, timestamp_ms, ..Outgoing::default() };
+        if self.outlet.offer(&message) == Offered::NoRoom {
+            self.outlet.leave_out();
+        }
         Ok(())
     }
 
@@ -141,7 +147,7 @@ impl TrainSink for SummarySink {
     }
 
     fn finish(&mut self) -> Result<(), SinkError> {
-        self.outlet.finish(LAST_PATIENCE);
+        self.outlet.finish(LAST_PATIENCE, &AtomicBool::new(false));
         self.tell();
         Ok(())
     }

@@ -14,7 +14,7 @@ use evforge_core::counter::CounterSnapshot;
 use evforge_core::event::EventBatch;
 use evforge_kafka::client::{ClientSettings, Deadline};
 use evforge_kafka::events::{EventTopics, MonitorPixels, TopicRole, TopicUse, Went};
-use evforge_kafka::tools::{Begin, Until};
+use evforge_kafka::topic::{Begin, Until};
 use serde_json::{Map, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,6 +24,8 @@ use std::time::{Duration, Instant};
 const AT_ONCE: usize = 64;
 /// How long nothing is done when nothing has come.
 const PAUSE: Duration = Duration::from_millis(10);
+/// Changes of topics that are shown, the newest.
+const CHANGES: usize = 4;
 /// How long nothing comes before it is said why.
 const QUIET: Duration = Duration::from_secs(3);
 
@@ -76,7 +78,6 @@ pub(super) fn view_topics(
             Went::ToTheEnd => is_at_the_end = true,
         }
         page.add_charge(source.notes_mut().take_charge());
-        source.ask_lag();
         page.tell(|| source_state(&mut source, &mut spectra, heard));
     }
     let ended = if is_at_the_end { "all messages that were there" } else { "stopped on request" };
@@ -140,13 +141,15 @@ fn source_state(source: &mut EventTopics, spectra: &mut beam::Spectra, heard: In
     let left_out = counters.messages_of_too_many_names + counters.spectra_left_out;
     let told = beam::told(source.notes_mut(), spectra, left_out);
     let waiting = complaint.map(|complaint| format!("waiting: {}", complaint.sentence()));
+    let losses = source.changes().iter().filter(|change| change.what.is_loss());
+    let changes: Vec<String> = losses.rev().take(CHANGES).map(ToString::to_string).collect();
     SourceState {
         counters: CounterSnapshot::of(&counters).and(source.refused()),
         sources: source.sources(),
         came: (counters.messages_read, counters.bytes, counters.events_shown),
         refused,
         faults: faults.into_iter().collect(),
-        alarms: waiting.into_iter().chain(beam::alarms(&told.state.runs)).collect(),
+        alarms: waiting.into_iter().chain(changes).chain(beam::alarms(&told.state.runs)).collect(),
         frames: source.frames(),
         beam: Some(told),
     }

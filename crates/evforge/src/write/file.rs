@@ -150,7 +150,7 @@ fn plan(
     let base = serde_json::to_value(said).map_err(|error| error.to_string())?;
     let names = Names::of(output);
     if is_there(&names.job()) {
-        let (kept, _) = JobPlan::read(&names.job()).map_err(|error| error.to_string())?;
+        let kept = JobPlan::read(&names.job()).map_err(|error| error.to_string())?;
         if kept.structure != structure || kept.base != base {
             return Err(format!(
                 "{} was begun with another structure: give the same one to go on with it, or --overwrite to begin again",

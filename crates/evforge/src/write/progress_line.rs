@@ -46,6 +46,7 @@ impl ProgressLine {
                 path.display()
             )
         }));
+        wrong.extend(progress.changes.iter().map(ToString::to_string));
         for what in wrong {
             let without_numbers = what.replace(|letter: char| letter.is_ascii_digit(), "");
             if !self.told.contains(&without_numbers) {
@@ -126,6 +127,7 @@ pub(super) fn to_json(progress: &Progress) -> Value {
         "never_came": progress.never_came.iter().map(|(topic, source)| json!({"topic": topic, "source": source})).collect::<Vec<_>>(),
         "waiting": match &progress.phase { Phase::WaitsForDisk(why) => Some(why), _ => None },
         "brokers": progress.complaints,
+        "topics": progress.changes.iter().map(ToString::to_string).collect::<Vec<_>>(),
     })
 }
 
@@ -166,6 +168,10 @@ pub(super) fn to_text(end: &JobEnd) -> String {
             "ALARM         {} messages had been removed by the brokers before they were read\n",
             grouped(counters.messages_removed)
         ));
+    }
+    for change in &end.progress.changes {
+        let lead = if change.what.is_loss() { "ALARM" } else { "topics" };
+        text.push_str(&format!("{lead:<14}{change}\n"));
     }
     for (topic, source) in &end.progress.never_came {
         text.push_str(&format!("ALARM         nothing came from {source} in {topic}\n"));

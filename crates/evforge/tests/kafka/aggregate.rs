@@ -4,7 +4,8 @@ use crate::common::kafka::TopicEnd;
 use crate::common::{PROGRAM, send_signal, text, workspace};
 use crate::consumers::{OLD, consumer, found};
 use evforge_kafka::client::{Brokers, ClientSettings, Deadline};
-use evforge_kafka::tools::{Begin, Next, Outgoing, Record, Sender, TopicReader, Until};
+use evforge_kafka::tools::{Outgoing, Sender};
+use evforge_kafka::topic::{Begin, Next, Record, TopicReader, Until};
 use evforge_messages::{Encoder, Ev44, Message, Pu00};
 use evforge_testkit::kafka_broker::{Broker, SharedBroker, is_possible, shared};
 use evforge_testkit::patience::{patience, wait_until};
@@ -183,6 +184,7 @@ pub(crate) fn read(brokers: &str, topic: &str) -> Vec<Record> {
         match reader.next(patience()).expect("messages") {
             Next::Message(record) => records.push(record),
             Next::End => return records,
+            Next::Changed(change) => panic!("{change}"),
             Next::Idle => panic!("nothing comes"),
         }
     }

@@ -3,7 +3,7 @@
 
 use crate::aggregate::read;
 use crate::common::{PROGRAM, evforge, text, workspace};
-use evforge_kafka::tools::Record;
+use evforge_kafka::topic::Record;
 use evforge_messages::Message;
 use evforge_testkit::kafka_broker::shared;
 use std::process::Command;
@@ -92,7 +92,7 @@ fn frames_of_the_detector_are_those_of_its_messages_put_together() {
     let raw = read(&raw);
     assert!(frames(&raw).len() >= 40 && raw.iter().all(|record| record.headers.is_empty()));
     let states = sent.iter().flat_map(|record| &record.headers);
-    let states: Vec<_> = states.map(|(name, value)| (name.as_str(), value.as_deref())).collect();
+    let states: Vec<_> = states.map(|(name, value)| (name.as_ref(), value.as_deref())).collect();
     assert!(
         states.len() == 40 && states.iter().all(|state| *state == ("frame-state", Some(b"complete"))),
         "{states:?}"

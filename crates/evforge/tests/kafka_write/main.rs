@@ -10,4 +10,5 @@ mod detectors;
 mod killed;
 mod service;
 mod support;
+mod topics;
 mod units;

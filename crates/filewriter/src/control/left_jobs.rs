@@ -42,7 +42,7 @@ pub(super) fn find(folder: &Path, owner: &str, say: &mut dyn FnMut(&str)) -> Vec
 
 /// A job; none if it is that of another writer, or of a command.
 fn read(path: &Path, owner: &str) -> Result<Option<Left>, String> {
-    let (plan, _) = JobPlan::read(path).map_err(|error| error.to_string())?;
+    let plan = JobPlan::read(path).map_err(|error| error.to_string())?;
     if plan.about.is_null() {
         return Ok(None);
     }

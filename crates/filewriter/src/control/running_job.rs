@@ -2,7 +2,7 @@
 
 use super::jobs::JobPhase;
 use crate::file::{FileError, Names};
-use crate::job::{Job, JobEnd, JobError, JobPlan, JobSettings, Phase};
+use crate::job::{Job, JobEnd, JobError, JobPlan, JobSettings, Phase, Progress};
 use evforge_kafka::client::Cause;
 use evforge_stream::nexus::NexusError;
 use serde_json::{Value, json};
@@ -25,11 +25,8 @@ enum Doing {
     /// It runs.
     Runs(Job),
     /// It has ended.
-    Ended { file: PathBuf, error: Option<String>, metadata: String, set_aside: SetAside },
+    Ended { file: PathBuf, error: Option<String>, metadata: String, news: Vec<String> },
 }
-
-/// Files that had to be set aside, with the reasons.
-type SetAside = Vec<(PathBuf, String)>;
 
 /// A job that runs or has run.
 pub(super) struct RunningJob {
@@ -44,8 +41,8 @@ pub(super) struct RunningJob {
 struct Told {
     /// Why it waits.
     why: Option<String>,
-    /// So many files that had to be set aside.
-    set_aside: usize,
+    /// What has happened to files and topics.
+    news: Vec<String>,
 }
 
 impl RunningJob {
@@ -91,23 +88,17 @@ impl RunningJob {
 
     /// What people should know and were not told yet.
     pub(super) fn news(&mut self) -> Vec<String> {
-        let set_aside = match &*held(&self.doing) {
+        let mut news = match &*held(&self.doing) {
             Doing::Waits { why, .. } if *why != self.told.why => {
                 self.told.why.clone_from(why);
                 return why.iter().map(|why| format!("not taken up again yet: {why}")).collect();
             }
             Doing::Waits { .. } => return Vec::new(),
-            Doing::Runs(job) => job.progress().set_aside,
-            Doing::Ended { set_aside, .. } => set_aside.clone(),
+            Doing::Runs(job) => news_of(&job.progress()),
+            Doing::Ended { news, .. } => news.clone(),
         };
-        let line = |(path, why): &(PathBuf, String)| {
-            format!(
-                "the file that was begun is now {}, and is written again from its first messages: {why}",
-                path.display()
-            )
-        };
-        let news = set_aside.iter().skip(self.told.set_aside).map(line).collect();
-        self.told.set_aside = self.told.set_aside.max(set_aside.len());
+        news.retain(|line| !self.told.news.contains(line));
+        self.told.news.extend_from_slice(&news);
         news
     }
 
@@ -191,9 +182,20 @@ fn passes(error: &JobError, since: Instant) -> bool {
     }
 }
 
+/// What people should know: files that had to be set aside, and what has happened to topics.
+fn news_of(progress: &Progress) -> Vec<String> {
+    let set_aside = progress.set_aside.iter().map(|(path, why)| {
+        format!(
+            "the file that was begun is now {}, and is written again from its first messages: {why}",
+            path.display()
+        )
+    });
+    set_aside.chain(progress.changes.iter().map(ToString::to_string)).collect()
+}
+
 fn failed(file: PathBuf, why: String) -> Doing {
     let metadata = json!({ "file": file }).to_string();
-    Doing::Ended { file, error: Some(why), metadata, set_aside: SetAside::new() }
+    Doing::Ended { file, error: Some(why), metadata, news: Vec::new() }
 }
 
 /// What is said of the end of a job.
@@ -205,8 +207,8 @@ fn ended(end: &JobEnd) -> Doing {
         Phase::Failed(why) => Some(why.clone()),
         other => Some(format!("it ended while it was {}", other.name())),
     };
-    let set_aside = end.progress.set_aside.clone();
-    Doing::Ended { error, metadata: metadata(end).to_string(), file, set_aside }
+    let news = news_of(&end.progress);
+    Doing::Ended { error, metadata: metadata(end).to_string(), file, news }
 }
 
 /// Of the file and what is in it, with the report if that is not too long.

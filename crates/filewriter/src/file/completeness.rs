@@ -1,6 +1,7 @@
 //! What the file says of its own completeness: a row for each source, and one for each gap.
 //!
-//! The columns are in `completeness` and `completeness/gaps` of our own group. Their rows are written with the last commit.
+//! The columns are in `completeness`, `completeness/gaps` and `completeness/topics` of our own group. Their rows are written with the last
+//! commit.
 
 use super::columns::{ColumnId, ColumnPlan, Columns};
 use super::value_type::ValueType;
@@ -13,6 +14,7 @@ use serde::{Deserialize, Serialize};
 const NAME_ROOM: usize = 128;
 const PATH_ROOM: usize = 256;
 const MODULE_ROOM: usize = 16;
+const CHANGE_ROOM: usize = 512;
 const CHUNK_ROWS: usize = 256;
 
 /// What is said of a source of a module.
@@ -87,6 +89,7 @@ pub struct Completeness {
     gap_source: ColumnId,
     gap_times: [ColumnId; 2],
     gap_numbers: [ColumnId; 4],
+    change: ColumnId,
 }
 
 impl Completeness {
@@ -130,7 +133,11 @@ impl Completeness {
             *id = number(&gaps, name, columns)?;
             describe(*id, help, columns)?;
         }
-        Ok(Self { names, counts, times, ids, gap_source, gap_times, gap_numbers })
+        let topics = sub_group(&group, "topics", columns)?;
+        let change = columns
+            .column(&topics, &ColumnPlan::values("change", ValueType::Text(CHANGE_ROOM), CHUNK_ROWS))?;
+        describe(change, "What happened to topics while they were read.", columns)?;
+        Ok(Self { names, counts, times, ids, gap_source, gap_times, gap_numbers, change })
     }
 
     /// Says it of a source.
@@ -162,6 +169,11 @@ impl Completeness {
         for (id, value) in self.gap_numbers.into_iter().zip(numbers) {
             columns.push(id, value);
         }
+    }
+
+    /// Says what happened to a topic.
+    pub fn push_change(&self, change: &str, columns: &mut Columns) {
+        columns.push_text(self.change, change, CHANGE_ROOM);
     }
 }
 

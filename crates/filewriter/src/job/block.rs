@@ -1,6 +1,8 @@
 //! Messages on their way from a reader to the job: their bytes one behind the other, and what was found in each.
 
+use super::partitions::Key;
 use super::routes::Routes;
+use evforge_kafka::topic::Change;
 use evforge_messages::{Message, RefusedReason, decode};
 use std::ops::Range;
 
@@ -29,8 +31,8 @@ pub(super) enum Content {
 /// A message in a block.
 #[derive(Clone, Debug)]
 pub(super) struct Head {
-    /// Its partition, by its place in the list of all.
-    pub(super) partition: usize,
+    /// Its partition.
+    pub(super) partition: Key,
     /// Its number there.
     pub(super) offset: i64,
     /// Its Kafka time stamp, milliseconds since 1970.
@@ -46,6 +48,8 @@ pub(super) struct Head {
 /// Messages in the order in which they were read.
 #[derive(Debug, Default)]
 pub(super) struct Block {
+    /// What has happened to partitions before.
+    pub(super) changes: Vec<Change>,
     pub(super) heads: Vec<Head>,
     pub(super) bytes: Vec<u8>,
     /// What was found first for a reason, in words.
@@ -58,21 +62,27 @@ const ALIGNMENT: usize = 8;
 impl Block {
     /// Empties it, with its memory.
     pub(super) fn clear(&mut self) {
+        self.changes.clear();
         self.heads.clear();
         self.bytes.clear();
         self.refusals.clear();
     }
 
+    /// True if there is something in it.
+    pub(super) fn has_news(&self) -> bool {
+        !self.heads.is_empty() || !self.changes.is_empty()
+    }
+
     /// Reads a message and keeps what a stream will need of it.
     pub(super) fn push(
         &mut self,
-        (partition, topic): (usize, usize),
+        partition: Key,
         offset: i64,
         kafka_ms: Option<i64>,
         payload: &[u8],
         routes: &Routes,
     ) {
-        let content = self.judge(topic, kafka_ms, payload, routes);
+        let content = self.judge(partition.0, kafka_ms, payload, routes);
         let start = self.bytes.len().next_multiple_of(ALIGNMENT);
         let bytes = if matches!(content, Content::Routed { .. }) {
             self.bytes.resize(start, 0);

@@ -46,13 +46,15 @@ impl JobEnd {
             && self.progress.never_came.is_empty()
             && counters.messages_refused == 0
             && counters.messages_removed == 0
+            && self.progress.losses == 0
             && counters.messages_not_written == 0
     }
 
     /// The report, as JSON.
     pub fn to_json(&self) -> Value {
-        let Progress { phase, file, file_bytes, counters, never_came, complaints, set_aside, .. } =
-            &self.progress;
+        let Progress {
+            phase, file, file_bytes, counters, never_came, complaints, changes, set_aside, ..
+        } = &self.progress;
         let source = |row: &SourceRow| {
             let mut all = Map::new();
             for (key, text) in
@@ -102,6 +104,7 @@ impl JobEnd {
             "reading_s": self.reading_s,
             "partitions": self.partitions.iter().map(|partition| json!({"topic": partition.topic, "partition": partition.number, "next_message": partition.next})).collect::<Vec<_>>(),
             "brokers": complaints,
+            "topics": changes.iter().map(ToString::to_string).collect::<Vec<_>>(),
             "set_aside": set_aside.iter().map(|(path, why)| json!({"file": path, "why": why})).collect::<Vec<_>>(),
         })
     }

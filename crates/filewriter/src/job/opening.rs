@@ -42,7 +42,7 @@ pub(super) fn open(
     let names = Names::of(&plan.file);
     let file_plan = file_plan(plan, &*settings.bases, &settings.storage)?;
     let kept = if is_there(&names.job()) {
-        let (kept, first) = JobPlan::read(&names.job())?;
+        let (kept, first) = JobPlan::read_all(&names.job())?;
         if kept.id != plan.id {
             return Err(FileError::Exists(names.job()).into());
         }
@@ -112,7 +112,7 @@ pub(super) fn open(
     }
     let file = made?;
     let (streams, routes) = Streams::of(&file.modules);
-    let partitions = Partitions::of(&first, &routes);
+    let (topics, partitions) = (topics.in_order_of(&routes), Partitions::of(&first, &routes));
     let running = Running::new(file, partitions, streams, Arc::new(routes));
     Ok(Begun::Open(Box::new(Opened { running, topics })))
 }
@@ -124,7 +124,7 @@ pub(super) fn open(
 /// # Errors
 /// If the description of the job cannot be read.
 pub fn rehearse(job: &Path, storage: &Storage) -> Result<(), JobError> {
-    let (plan, _) = JobPlan::read(job)?;
+    let plan = JobPlan::read(job)?;
     WriterFile::rehearse(&file_plan(&plan, &PlainBases, storage)?);
     Ok(())
 }

@@ -1,15 +1,18 @@
 //! How far each partition of a job has been read.
 
-use super::reader::Place;
 use super::routes::Routes;
-use super::topics::At;
+use evforge_kafka::topic::{Change, Place, Snapshot, TopicId, What};
 use rdkafka::{Offset, TopicPartitionList};
 use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 /// A partition whose last messages do not come is not waited for longer than this: they may be marks of transactions, which nobody
 /// gets to see.
 const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A partition: its topic, by its number in the routes, and its own number.
+pub(super) type Key = (usize, i32);
 
 /// A partition.
 #[derive(Clone, Debug)]
@@ -17,10 +20,14 @@ pub(super) struct Partition {
     pub(super) topic: usize,
     pub(super) name: String,
     pub(super) number: i32,
+    /// The id of its topic.
+    id: Option<TopicId>,
     /// The next message to be taken.
     pub(super) next: i64,
     /// The first message that is not read any more, once that is known.
     pub(super) end: Option<i64>,
+    /// The brokers do not have it any more.
+    is_gone: bool,
     /// True once a message from long after the run has come.
     pub(super) is_past: bool,
     /// When something came last.
@@ -28,86 +35,167 @@ pub(super) struct Partition {
 }
 
 /// What is kept of a partition for a restart.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "Written")]
 pub(super) struct KeptPartition {
-    topic: String,
-    number: i32,
-    next: i64,
+    pub(super) topic: String,
+    pub(super) number: i32,
+    pub(super) next: i64,
+    pub(super) id: Option<TopicId>,
+}
+
+/// The same as versions have written it.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Written {
+    Now {
+        topic: String,
+        number: i32,
+        next: i64,
+        #[serde(default)]
+        id: Option<TopicId>,
+    },
+    /// Of first messages, until 0.2.
+    Before(String, i32, i64),
+}
+
+impl From<Written> for KeptPartition {
+    fn from(written: Written) -> Self {
+        let (topic, number, next, id) = match written {
+            Written::Now { topic, number, next, id } => (topic, number, next, id),
+            Written::Before(topic, number, next) => (topic, number, next, None),
+        };
+        Self { topic, number, next, id }
+    }
 }
 
 /// What a message of a partition is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Turn {
     /// It is due.
-    Due {
-        /// Messages that the brokers have removed before it.
-        removed: u64,
-    },
+    Due,
     /// It was taken before the last commit.
     Before,
     /// It is not read any more.
     Behind,
 }
 
-/// All partitions of a job, in the order of their places.
+/// All partitions of a job.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Partitions(pub(super) Vec<Partition>);
+pub(super) struct Partitions {
+    pub(super) all: Vec<Partition>,
+    places: HashMap<Key, usize>,
+}
 
 impl Partitions {
-    /// From topic, number and first message of each.
-    pub(super) fn of(first: &[At], routes: &Routes) -> Self {
-        let partition = |(name, number, next): &At| {
-            Some(Partition {
-                topic: routes.topic(name)?,
-                name: name.clone(),
-                number: *number,
-                next: *next,
-                end: None,
-                is_past: false,
-                last: Instant::now(),
-            })
-        };
-        Self(first.iter().filter_map(partition).collect())
+    /// From the first message of each.
+    pub(super) fn of(first: &[KeptPartition], routes: &Routes) -> Self {
+        let mut partitions = Self::default();
+        for KeptPartition { topic, number, next, id } in first {
+            if let Some(place) = routes.topic(topic) {
+                partitions.add((place, *number), topic, *next, *id);
+            }
+        }
+        partitions
+    }
+
+    fn add(&mut self, (topic, number): Key, name: &str, next: i64, id: Option<TopicId>) -> usize {
+        self.places.insert((topic, number), self.all.len());
+        let name = name.to_owned();
+        self.all.push(Partition {
+            topic,
+            name,
+            number,
+            id,
+            next,
+            end: None,
+            is_gone: false,
+            is_past: false,
+            last: Instant::now(),
+        });
+        self.all.len() - 1
+    }
+
+    /// Where in the list a partition is.
+    pub(super) fn place(&self, key: Key) -> Option<usize> {
+        self.places.get(&key).copied()
     }
 
     /// Where readers begin. `held` are messages from before that are needed once more.
-    pub(super) fn places(&self, held: &[(usize, i64)]) -> Vec<Place> {
+    pub(super) fn begin(&self, held: &[(usize, i64)], snapshot: &Snapshot) -> Vec<Place> {
         let place = |(index, partition): (usize, &Partition)| {
             let earlier = held.iter().filter(|(of, _)| *of == index).map(|(_, offset)| *offset).min();
-            Place {
-                topic: partition.topic,
-                partition: partition.number,
-                from: earlier.map_or(partition.next, |earlier| earlier.min(partition.next)),
-            }
+            let first = earlier.map_or(partition.next, |earlier| earlier.min(partition.next));
+            let Partition { topic, number, id, .. } = *partition;
+            let ends = snapshot.partitions().find(|&(of, one, ..)| (of, one) == (topic, number));
+            // One that is not there may come back.
+            let (low, high) = ends.map_or((first, first), |(.., low, high)| (low, high));
+            Place { topic, number, low, high, id, first, end: None }
         };
-        self.0.iter().enumerate().map(place).collect()
+        self.all.iter().enumerate().map(place).collect()
     }
 
-    /// Takes note of a message.
-    pub(super) fn take(&mut self, index: usize, offset: i64) -> Turn {
-        let Some(partition) = self.0.get_mut(index) else { return Turn::Behind };
+    /// Takes note of a message of the partition at a place in the list.
+    pub(super) fn take(&mut self, place: usize, offset: i64) -> Turn {
+        let Some(partition) = self.all.get_mut(place) else { return Turn::Behind };
         partition.last = Instant::now();
         if offset < partition.next {
             return Turn::Before;
         }
-        if partition.end.is_some_and(|end| offset >= end) {
-            partition.next = partition.next.max(partition.end.unwrap_or(partition.next));
+        if let Some(end) = partition.end.filter(|end| offset >= *end) {
+            partition.next = partition.next.max(end);
             return Turn::Behind;
         }
-        let removed = offset.abs_diff(partition.next);
         partition.next = offset + 1;
-        Turn::Due { removed }
+        Turn::Due
     }
 
-    /// Says where they end.
-    pub(super) fn set_ends(&mut self, ends: &[At]) {
-        for (topic, number, end) in ends {
-            let found = self.0.iter_mut().find(|own| own.name == *topic && own.number == *number);
-            if let Some(partition) = found {
-                partition.end = Some(*end);
-                partition.last = Instant::now();
-            }
+    /// Takes note of a change: where in the list its partition is, and how many messages were removed before they were read. Where it ends
+    /// has to be found out again.
+    pub(super) fn change(&mut self, change: &Change, routes: &Routes) -> Option<(usize, u64)> {
+        let key = (routes.topic(&change.topic)?, change.partition);
+        let next = change.what.next();
+        let place = self.place(key).unwrap_or_else(|| self.add(key, &change.topic, next, change.id));
+        let partition = self.all.get_mut(place)?;
+        let removed = match change.what {
+            What::Removed { first, .. } => first.saturating_sub(partition.next).max(0).unsigned_abs(),
+            _ => 0,
+        };
+        partition.id = change.id;
+        partition.is_gone = matches!(change.what, What::Gone { .. });
+        match change.what {
+            What::Removed { .. } => partition.next = partition.next.max(next),
+            What::Anew { .. } | What::Cut { .. } => (partition.next, partition.end) = (next, None),
+            What::Added { .. } | What::Gone { .. } => {}
         }
+        Some((place, removed))
+    }
+
+    /// Says where they end. False, and nothing is set, while the answer has changes that the readers have not said yet: a topic that is
+    /// another one, a partition that was added or is gone, an end before what was read.
+    pub(super) fn set_ends(&mut self, ends: &Snapshot) -> bool {
+        let are_all_known =
+            ends.partitions().all(|(topic, number, ..)| self.place((topic, number)).is_some());
+        let end_of = |partition: &Partition| {
+            let state = ends.topics.get(partition.topic)?.as_ref()?;
+            Some((state.id, state.ends.iter().find(|(number, ..)| *number == partition.number)?.2))
+        };
+        let agrees = |partition: &Partition| match end_of(partition) {
+            Some((id, end)) => {
+                let is_same = partition.id.zip(id).is_none_or(|(known, now)| known == now);
+                is_same && (end >= partition.next || partition.last >= ends.asked)
+            }
+            None => partition.is_gone,
+        };
+        if !are_all_known || !self.all.iter().all(agrees) {
+            return false;
+        }
+        for partition in &mut self.all {
+            // There is nothing more of one that is gone.
+            partition.end = Some(end_of(partition).map_or(partition.next, |(_, end)| end));
+            partition.last = Instant::now();
+        }
+        true
     }
 
     /// True if there is nothing more to be read in any of them.
@@ -118,13 +206,13 @@ impl Partitions {
                     .end
                     .is_some_and(|end| partition.next >= end || partition.last.elapsed() >= PATIENCE)
         };
-        self.0.iter().all(is_over)
+        self.all.iter().all(is_over)
     }
 
     /// Up to where all of them have been taken, as Kafka writes it.
     pub(super) fn safe(&self) -> TopicPartitionList {
         let mut list = TopicPartitionList::new();
-        for partition in &self.0 {
+        for partition in &self.all {
             // The same topic and number cannot be there twice.
             let _ =
                 list.add_partition_offset(&partition.name, partition.number, Offset::Offset(partition.next));
@@ -133,17 +221,17 @@ impl Partitions {
     }
 
     /// Messages up to these ends that have not been taken.
-    pub(super) fn lag(&self, ends: &[At]) -> u64 {
-        let of = |(topic, number, end): &At| {
-            let own = self.0.iter().find(|own| own.name == *topic && own.number == *number);
+    pub(super) fn lag(&self, ends: &Snapshot) -> u64 {
+        let of = |(topic, number, _, end): (usize, i32, i64, i64)| {
+            let own = self.place((topic, number)).and_then(|place| self.all.get(place));
             own.map_or(0, |own| end.saturating_sub(own.next).max(0).unsigned_abs())
         };
-        ends.iter().map(of).sum()
+        ends.partitions().map(of).sum()
     }
 
     /// True if something came within the last second.
     pub(super) fn are_fresh(&self) -> bool {
-        self.0.iter().any(|partition| partition.last.elapsed() < Duration::from_secs(1))
+        self.all.iter().any(|partition| partition.last.elapsed() < Duration::from_secs(1))
     }
 
     /// What is kept for a restart.
@@ -152,17 +240,13 @@ impl Partitions {
             topic: partition.name.clone(),
             number: partition.number,
             next: partition.next,
+            id: partition.id,
         };
-        self.0.iter().map(kept).collect()
+        self.all.iter().map(kept).collect()
     }
 
     /// Takes it back.
-    pub(super) fn restore(&mut self, kept: &[KeptPartition]) {
-        for kept in kept {
-            let found = self.0.iter_mut().find(|own| own.name == kept.topic && own.number == kept.number);
-            if let Some(partition) = found {
-                partition.next = kept.next;
-            }
-        }
+    pub(super) fn restore(&mut self, kept: &[KeptPartition], routes: &Routes) {
+        *self = Self::of(kept, routes);
     }
 }

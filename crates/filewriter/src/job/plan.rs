@@ -1,6 +1,7 @@
 //! What a job is: kept in a file next to that of the data, so that a writer that was killed goes on.
 
 use super::end::JobEnd;
+use super::partitions::KeptPartition;
 use super::window::Window;
 use crate::file::{FileError, rename_unless_there};
 use evforge_core::whole_file;
@@ -13,8 +14,8 @@ use std::path::{Path, PathBuf};
 /// The version of the description of a job.
 const VERSION: u32 = 1;
 
-/// Topic, partition and first message of all partitions.
-type First = Vec<(String, i32, i64)>;
+/// The first message of all partitions.
+type First = Vec<KeptPartition>;
 
 /// Where reading begins in a topic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -78,7 +79,7 @@ impl JobPlan {
     ///
     /// # Errors
     /// If it cannot be written.
-    pub(super) fn keep(&self, path: &Path, first: &[(String, i32, i64)]) -> Result<(), FileError> {
+    pub(super) fn keep(&self, path: &Path, first: &[KeptPartition]) -> Result<(), FileError> {
         self.write(path, first, None, |new| replace(new, path))
     }
 
@@ -100,7 +101,7 @@ impl JobPlan {
     ///
     /// # Errors
     /// If there is a plan already, or it cannot be written.
-    pub(super) fn keep_first(&self, path: &Path, first: &[(String, i32, i64)]) -> Result<(), FileError> {
+    pub(super) fn keep_first(&self, path: &Path, first: &[KeptPartition]) -> Result<(), FileError> {
         self.write(path, first, None, |new| {
             let renamed = rename_unless_there(new, path);
             if renamed.is_err() {
@@ -113,7 +114,7 @@ impl JobPlan {
     fn write(
         &self,
         path: &Path,
-        first: &[(String, i32, i64)],
+        first: &[KeptPartition],
         end: Option<JobEnd>,
         rename: impl FnOnce(&Path) -> Result<(), FileError>,
     ) -> Result<(), FileError> {
@@ -132,11 +133,19 @@ impl JobPlan {
         Ok(())
     }
 
+    /// What was kept, without where reading began.
+    ///
+    /// # Errors
+    /// As [`JobPlan::read_all`].
+    pub fn read(path: &Path) -> Result<Self, FileError> {
+        Ok(Self::read_all(path)?.0)
+    }
+
     /// Reads what was kept. The file is the one that it lies next to.
     ///
     /// # Errors
     /// If there is nothing, or it is something else.
-    pub fn read(path: &Path) -> Result<(Self, First), FileError> {
+    pub(super) fn read_all(path: &Path) -> Result<(Self, First), FileError> {
         let Kept { mut plan, first, .. } = Kept::read(path)?;
         // The folder may have been moved since.
         plan.file = path.with_extension("");

@@ -1,6 +1,7 @@
 //! What is known of a job while it runs.
 
 use super::counters::WriterCounters;
+use evforge_kafka::topic::Change;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -63,6 +64,12 @@ pub struct Progress {
     pub never_came: Vec<(String, String)>,
     /// What the brokers have been complained about.
     pub complaints: Vec<String>,
+    /// What has happened to topics while they were read: the first of it.
+    #[serde(default)]
+    pub changes: Vec<Change>,
+    /// How often something has happened to a partition by which messages may be missing.
+    #[serde(default)]
+    pub losses: u64,
     /// Files that had to be set aside, with the reasons.
     pub set_aside: Vec<(PathBuf, String)>,
 }

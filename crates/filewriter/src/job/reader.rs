@@ -4,57 +4,35 @@
 //! meanwhile, so that librdkafka stops fetching. That is the whole of the back-pressure, and the bound of the memory.
 
 use super::block::Block;
+use super::partitions::Key;
 use super::routes::Routes;
-use evforge_kafka::client::{ClientError, ClientSettings, Complaint, Witness, explain_error};
-use rdkafka::consumer::{BaseConsumer, Consumer};
+use evforge_kafka::client::{Cause, ClientError, ClientSettings, Complaint, consumer};
+use evforge_kafka::topic::{Complains, Place, Snapshot, Step, TopicPartitions, TopicWatch};
 use rdkafka::message::Message as _;
-use rdkafka::{Offset, TopicPartitionList};
-use std::collections::HashMap;
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// What a consumer is set to, unless the settings say otherwise. It joins no group: which messages are read is decided here.
-const READING: [(&str, &str); 9] = [
-    ("group.id", "evforge-write"),
-    ("enable.auto.commit", "false"),
-    ("enable.auto.offset.store", "false"),
-    ("allow.auto.create.topics", "false"),
-    // What the brokers have removed is counted; reading goes on with what there is.
-    ("auto.offset.reset", "earliest"),
-    ("fetch.wait.max.ms", "100"),
-    ("queued.max.messages.kbytes", "32768"),
-    // Where as much waits as that, the next is asked for after this time. librdkafka's own is a second, in which a file that is
-    // written faster than that runs dry.
-    ("fetch.queue.backoff.ms", "5"),
-    ("fetch.message.max.bytes", "8388608"),
-];
+/// The group in whose name the brokers are told how far the partitions are safe. It is not joined: what is read is decided here.
+pub(super) const GROUP: &str = "evforge-write";
 /// Blocks of a reader that go round.
 const BLOCKS: usize = 4;
 /// A block is handed over when it has as much as this.
 const BLOCK_BYTES: usize = 1 << 20;
 const BLOCK_MESSAGES: usize = 2048;
+/// Messages of a partition before the others have their turn.
+const TURN: usize = 256;
 /// How long a message is waited for before a block that has some is handed over.
 const IDLE: Duration = Duration::from_millis(20);
-
-/// A partition to be read.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Place {
-    /// Its topic, by its number in the routes.
-    pub(super) topic: usize,
-    /// Its number.
-    pub(super) partition: i32,
-    /// The first message to read.
-    pub(super) from: i64,
-}
 
 /// Readers of all partitions.
 pub(super) struct Readers {
     blocks: Receiver<(usize, Block)>,
     empty: Vec<SyncSender<Block>>,
-    consumers: Vec<Arc<BaseConsumer<Witness>>>,
+    complain: Vec<Complains>,
     stop: Arc<AtomicBool>,
     threads: Vec<JoinHandle<()>>,
 }
@@ -65,53 +43,47 @@ impl Readers {
         settings: &ClientSettings,
         routes: &Arc<Routes>,
         places: &[Place],
+        (snapshot, watch): (&Snapshot, &Arc<TopicWatch>),
         count: usize,
     ) -> Result<Self, ClientError> {
         let count = count.clamp(1, places.len().max(1));
+        let known: Arc<HashSet<Key>> =
+            Arc::new(places.iter().map(|place| (place.topic, place.number)).collect());
         let (sender, blocks) = sync_channel(BLOCKS * count);
         let stop = Arc::new(AtomicBool::new(false));
-        let mut readers =
-            Self { blocks, empty: Vec::new(), consumers: Vec::new(), stop, threads: Vec::new() };
+        let mut readers = Self { blocks, empty: Vec::new(), complain: Vec::new(), stop, threads: Vec::new() };
         for number in 0..count {
-            let consumer: BaseConsumer<Witness> = settings
-                .config(&READING)?
-                .create_with_context(Witness::default())
-                .map_err(|error| ClientError {
-                    cause: evforge_kafka::client::Cause::Settings,
-                    message: explain_error(&error).sentence(),
-                })?;
-            let mut assignment = TopicPartitionList::new();
-            let mut own = HashMap::new();
-            for (index, place) in places.iter().enumerate().filter(|(index, _)| index % count == number) {
-                let Some(topic) = routes.topics().get(place.topic) else { continue };
-                own.insert((topic.clone(), place.partition), (index, place.topic));
-                let added =
-                    assignment.add_partition_offset(topic, place.partition, Offset::Offset(place.from));
-                added.map_err(|error| failed(topic, &error))?;
-            }
-            consumer.assign(&assignment).map_err(|error| failed("its partitions", &error))?;
-            let consumer = Arc::new(consumer);
+            let own: Vec<Place> = places.iter().skip(number).step_by(count).copied().collect();
+            let known = Arc::clone(&known);
+            // Of the partitions that are added, each is read by one.
+            let is_read = move |topic: usize, partition: i32| {
+                let turn = topic + usize::try_from(partition).unwrap_or(0);
+                !known.contains(&(topic, partition)) && turn % count == number
+            };
+            let consumer = consumer(settings, GROUP, own.len())?;
+            let topics = routes.topics().to_vec();
+            let (from, is_read) = ((snapshot, watch), Box::new(is_read));
+            let partitions = TopicPartitions::open((settings, GROUP), consumer, topics, own, from, is_read)?;
             let (give, take) = sync_channel(BLOCKS);
             for _ in 0..BLOCKS {
                 let _ = give.send(Block::default());
             }
+            readers.complain.push(partitions.complains().clone());
             let reader = Reader {
                 number,
-                consumer: Arc::clone(&consumer),
-                own,
+                partitions,
+                turn: 0,
                 routes: Arc::clone(routes),
                 blocks: sender.clone(),
                 empty: take,
                 stop: Arc::clone(&readers.stop),
             };
             let spawned = thread::Builder::new().name(format!("topics-{number}")).spawn(move || reader.run());
-            let thread = spawned.map_err(|error| ClientError {
-                cause: evforge_kafka::client::Cause::Other,
-                message: format!("a thread that reads cannot be started: {error}"),
+            let thread = spawned.map_err(|error| {
+                ClientError::new(Cause::Other, format!("a thread that reads cannot be started: {error}"))
             })?;
             readers.threads.push(thread);
             readers.empty.push(give);
-            readers.consumers.push(consumer);
         }
         Ok(readers)
     }
@@ -132,7 +104,7 @@ impl Readers {
     /// What the consumers have complained about, each complaint once.
     pub(super) fn complaints(&self) -> Vec<Complaint> {
         let mut all: Vec<Complaint> = Vec::new();
-        for complaint in self.consumers.iter().flat_map(|consumer| consumer.context().complaints()) {
+        for complaint in self.complain.iter().flat_map(Complains::complaints) {
             if !all.iter().any(|known| known.cause == complaint.cause && known.broker == complaint.broker) {
                 all.push(complaint);
             }
@@ -142,14 +114,7 @@ impl Readers {
 
     /// Forgets them.
     pub(super) fn clear_complaints(&self) {
-        self.consumers.iter().for_each(|consumer| consumer.context().clear());
-    }
-
-    /// Tells the brokers up to where the partitions are safe, for whoever looks at lags. It decides nothing here.
-    pub(super) fn tell_offsets(&self, offsets: &TopicPartitionList) {
-        if let Some(consumer) = self.consumers.first() {
-            let _ = consumer.commit(offsets, rdkafka::consumer::CommitMode::Async);
-        }
+        self.complain.iter().for_each(Complains::clear);
     }
 }
 
@@ -169,9 +134,9 @@ impl Drop for Readers {
 
 struct Reader {
     number: usize,
-    consumer: Arc<BaseConsumer<Witness>>,
-    /// Its partitions by topic and number: the place in the list of all, and the number of the topic.
-    own: HashMap<(String, i32), (usize, usize)>,
+    partitions: TopicPartitions,
+    /// The partition whose turn it is.
+    turn: usize,
     routes: Arc<Routes>,
     blocks: SyncSender<(usize, Block)>,
     empty: Receiver<Block>,
@@ -179,8 +144,7 @@ struct Reader {
 }
 
 impl Reader {
-    fn run(self) {
-        let mut key = (String::new(), 0);
+    fn run(mut self) {
         while !self.stop.load(Ordering::Relaxed) {
             let mut block = match self.empty.try_recv() {
                 Ok(block) => block,
@@ -190,8 +154,11 @@ impl Reader {
                     Err(_) => continue,
                 },
             };
-            while block.heads.is_empty() && !self.stop.load(Ordering::Relaxed) {
-                self.fill(&mut block, &mut key);
+            while !block.has_news() && !self.stop.load(Ordering::Relaxed) {
+                // Errors that may pass, which the client tries to get over by itself; its witness keeps them.
+                if self.fill(&mut block).is_err() {
+                    thread::sleep(IDLE);
+                }
             }
             if self.blocks.send((self.number, block)).is_err() {
                 return;
@@ -199,30 +166,40 @@ impl Reader {
         }
     }
 
-    /// Fills a block until it is full or nothing comes.
-    fn fill(&self, block: &mut Block, key: &mut (String, i32)) {
-        while block.bytes.len() < BLOCK_BYTES && block.heads.len() < BLOCK_MESSAGES {
-            let message = match self.consumer.poll(IDLE) {
-                Some(Ok(message)) => message,
-                // Errors that may pass, which the client tries to get over by itself; the witness keeps them.
-                Some(Err(_)) => continue,
-                None => return,
-            };
-            if key.0 != message.topic() {
-                message.topic().clone_into(&mut key.0);
+    /// Fills a block until it is full or nothing comes. What has happened to partitions comes before all messages that are read behind it.
+    fn fill(&mut self, block: &mut Block) -> Result<(), ClientError> {
+        self.partitions.look_after()?;
+        block.changes.extend(std::iter::from_fn(|| self.partitions.change()));
+        let count = self.partitions.all().len();
+        let mut idle = 0;
+        while block.bytes.len() < BLOCK_BYTES && block.heads.len() < BLOCK_MESSAGES && idle < count {
+            let before = block.heads.len();
+            while block.heads.len() < before + TURN && self.take(block, Duration::ZERO)? {}
+            if block.heads.len() > before {
+                idle = 0;
+            } else {
+                idle += 1;
             }
-            key.1 = message.partition();
-            if let Some(place) = self.own.get(key) {
-                let payload = message.payload().unwrap_or_default();
-                block.push(*place, message.offset(), message.timestamp().to_millis(), payload, &self.routes);
+            self.turn = (self.turn + 1) % count;
+        }
+        if !block.has_news() {
+            // Whichever it is: the others are looked at when it is over.
+            match count {
+                0 => thread::sleep(IDLE),
+                _ => drop(self.take(block, IDLE)?),
             }
         }
+        Ok(())
     }
-}
 
-fn failed(what: &str, error: &rdkafka::error::KafkaError) -> ClientError {
-    ClientError {
-        cause: evforge_kafka::client::Cause::Other,
-        message: format!("{what}: {}", explain_error(error).sentence()),
+    /// Takes a message of the partition whose turn it is; false if there is none.
+    fn take(&mut self, block: &mut Block, wait: Duration) -> Result<bool, ClientError> {
+        let Some(partition) = self.partitions.all().get(self.turn) else { return Ok(false) };
+        let (key, routes) = ((partition.place.topic, partition.place.number), &self.routes);
+        let step = self.partitions.next(self.turn, wait, |message| {
+            let payload = message.payload().unwrap_or_default();
+            block.push(key, message.offset(), message.timestamp().to_millis(), payload, routes);
+        })?;
+        Ok(matches!(step, Step::Message(())))
     }
 }

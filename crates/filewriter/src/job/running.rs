@@ -2,12 +2,13 @@
 
 use super::block::{Block, Content, Head};
 use super::counters::WriterCounters;
-use super::partitions::{KeptPartition, Partitions, Turn};
+use super::partitions::{KeptPartition, Key, Partitions, Turn};
 use super::plan::JobPlan;
 use super::routes::Routes;
 use super::sources::NumberedSource;
 use super::streams::{KeptStream, Streams, Taken};
 use crate::file::{FileError, WriterFile};
+use evforge_kafka::topic::{Change, What};
 use evforge_messages::RefusedReason;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
@@ -37,13 +38,20 @@ struct KeptCounts {
     bytes: u64,
     restarts: u64,
     refused: BTreeMap<String, (u64, String)>,
+    /// What has happened to topics meanwhile: the first of it, and how much.
+    #[serde(default)]
+    changes: Vec<Change>,
+    #[serde(default)]
+    losses: u64,
 }
 
-/// Bytes of what a commit keeps: of the job itself, of each stream, of each source with numbers, of each partition.
-const ROOM: usize = 32 << 10;
+/// Bytes of what a commit keeps: of the job itself with changes of its topics, of each stream, of each source with numbers, of each partition.
+const ROOM: usize = 64 << 10;
 const ROOM_OF_STREAM: usize = 512;
 const ROOM_OF_NUMBERED: usize = 64 << 10;
 const ROOM_OF_PARTITION: usize = 400;
+/// Changes of topics that are remembered one by one.
+const CHANGES: usize = 64;
 
 /// A job with its file.
 pub(super) struct Running {
@@ -97,7 +105,7 @@ impl Running {
     /// Takes back what its last commit kept.
     pub(super) fn restore(&mut self, kept: serde_json::Value) -> Result<(), String> {
         let kept: Kept = serde_json::from_value(kept).map_err(|error| error.to_string())?;
-        self.partitions.restore(&kept.partitions);
+        self.partitions.restore(&kept.partitions, &self.routes);
         self.streams.restore(kept.streams);
         self.streams.numbered = kept.numbered;
         (self.counts, self.is_closed) = (kept.counts, kept.is_closed);
@@ -145,29 +153,62 @@ impl Running {
         }
     }
 
-    /// Takes all messages of a block.
-    pub(super) fn take(&mut self, block: &Block, plan: &JobPlan) {
+    /// Takes a change of a partition. True if it is not known any more where it ends.
+    fn change(&mut self, change: &Change) -> bool {
+        let routes = Arc::clone(&self.routes);
+        let Some((place, removed)) = self.partitions.change(change, &routes) else { return false };
+        self.counts.removed += removed;
+        self.counts.losses += u64::from(change.what.is_loss());
+        if self.counts.changes.len() < CHANGES {
+            self.counts.changes.push(change.clone());
+        }
+        if matches!(change.what, What::Anew { .. } | What::Cut { .. }) {
+            // What was held cannot be read once more.
+            self.awaited.retain(|(partition, _), _| *partition != place);
+            let WriterFile { modules, columns, .. } = &mut self.file;
+            self.streams.release_of(place, modules, columns);
+        }
+        !matches!(change.what, What::Removed { .. })
+    }
+
+    /// What has happened to topics, and how much of it may have cost messages.
+    pub(super) fn changes(&self) -> (&[Change], u64) {
+        (&self.counts.changes, self.counts.losses)
+    }
+
+    /// Takes all messages of a block. True if it is not known any more where partitions end.
+    pub(super) fn take(&mut self, block: &Block, plan: &JobPlan) -> bool {
+        let mut are_ends_lost = false;
+        for change in &block.changes {
+            are_ends_lost |= self.change(change);
+        }
         for (reason, what) in &block.refusals {
             let entry = self.counts.refused.entry(reason.name().to_owned()).or_default();
             if entry.1.is_empty() {
                 entry.1.clone_from(what);
             }
         }
+        let mut last: Option<(Key, usize)> = None;
         for head in &block.heads {
-            self.take_message(head, &block.bytes, plan);
+            let place = last.filter(|(key, _)| *key == head.partition).map(|(_, place)| place);
+            if let Some(place) = place.or_else(|| self.partitions.place(head.partition)) {
+                last = Some((head.partition, place));
+                self.take_message((head, place), &block.bytes, plan);
+            }
         }
+        are_ends_lost
     }
 
-    fn take_message(&mut self, head: &Head, bytes: &[u8], plan: &JobPlan) {
+    fn take_message(&mut self, (head, place): (&Head, usize), bytes: &[u8], plan: &JobPlan) {
         let bytes = bytes.get(head.bytes.clone()).unwrap_or_default();
-        match self.partitions.take(head.partition, head.offset) {
+        match self.partitions.take(place, head.offset) {
             Turn::Behind => return,
-            Turn::Before => return self.take_again(head, bytes),
-            Turn::Due { removed } => self.counts.removed += removed,
+            Turn::Before => return self.take_again((head, place), bytes),
+            Turn::Due => {}
         }
         if let (Some(past), Some(time)) = (self.past_ms, head.kafka_ms)
             && time > past
-            && let Some(partition) = self.partitions.0.get_mut(head.partition)
+            && let Some(partition) = self.partitions.all.get_mut(place)
         {
             partition.is_past = true;
         }
@@ -176,7 +217,7 @@ impl Running {
         match &head.content {
             Content::Routed { route, time_ns, number, checksum } => {
                 let message = Taken {
-                    partition: head.partition,
+                    partition: place,
                     offset: head.offset,
                     time_ns: *time_ns,
                     number: *number,
@@ -198,16 +239,10 @@ impl Running {
     }
 
     /// A message from before the last commit: one that was held then is held again.
-    fn take_again(&mut self, head: &Head, bytes: &[u8]) {
-        let Some(streams) = self.awaited.remove(&(head.partition, head.offset)) else { return };
-        let message = Taken {
-            partition: head.partition,
-            offset: head.offset,
-            time_ns: 0,
-            number: None,
-            checksum: 0,
-            bytes,
-        };
+    fn take_again(&mut self, (head, place): (&Head, usize), bytes: &[u8]) {
+        let Some(streams) = self.awaited.remove(&(place, head.offset)) else { return };
+        let message =
+            Taken { partition: place, offset: head.offset, time_ns: 0, number: None, checksum: 0, bytes };
         for stream in streams {
             self.streams.hold_again(stream, &message);
         }
@@ -237,6 +272,9 @@ impl Running {
         }
         for row in self.streams.gap_rows() {
             completeness.push_gap(&row, columns);
+        }
+        for change in &self.counts.changes {
+            completeness.push_change(&change.to_string(), columns);
         }
         self.commits += 1;
         // With the commit of these rows it is known that they are there: a kill behind it does not append them once more.

@@ -8,10 +8,10 @@ use super::progress::{Phase, Progress};
 use super::reader::Readers;
 use super::running::Running;
 use super::settings::JobSettings;
-use super::topics::{At, EndsWatch, Topics};
+use super::topics::{Topics, has_all_from};
 use super::window::Window;
 use crate::file::{Ending, FileError, Names};
-use evforge_kafka::client::Deadline;
+use evforge_kafka::topic::TopicWatch;
 use std::fs;
 use std::sync::mpsc::{Receiver, TryRecvError};
 use std::sync::{Mutex, PoisonError};
@@ -126,16 +126,14 @@ impl<'a> Session<'a> {
         if running.is_closed {
             return Ok(());
         }
-        let places = running.partitions.places(&running.awaited());
-        let readers = Readers::start(&self.settings.client, &running.routes, &places, self.settings.readers)?;
+        let snapshot = topics.snapshot.clone();
+        let places = running.partitions.begin(&running.awaited(), &snapshot);
+        let ends = topics.watch()?;
+        let (settings, routes) = (&self.settings.client, &running.routes);
+        let readers = Readers::start(settings, routes, &places, (&snapshot, &ends), self.settings.readers)?;
         if self.plan.until == Until::Present {
-            self.set_ends(running, &topics.ends(&Deadline::of_opening())?);
+            self.ends_known = running.partitions.set_ends(&snapshot);
         }
-        let ends = EndsWatch::start(topics).map_err(|cause| FileError::Io {
-            attempt: "start the thread that asks for the ends of partitions for",
-            path: self.plan.file.clone(),
-            cause,
-        })?;
         loop {
             self.obey(running, &ends)?;
             if *self.is_aborted {
@@ -143,13 +141,15 @@ impl<'a> Session<'a> {
             }
             if self.waits.is_none() {
                 if let Some((reader, block)) = readers.next(TURN) {
-                    running.take(&block, self.plan);
+                    if running.take(&block, self.plan) {
+                        (self.ends_known, self.late_since) = (false, None);
+                    }
                     readers.give_back(reader, block);
                 }
             } else {
                 thread::sleep(TURN);
             }
-            self.commit(running, &readers)?;
+            self.commit(running, &ends)?;
             self.find_ends(running, &ends);
             if self.ends_known && running.partitions.are_over() && self.waits.is_none() {
                 return Ok(());
@@ -159,7 +159,7 @@ impl<'a> Session<'a> {
     }
 
     /// Does what was told.
-    fn obey(&mut self, running: &Running, ends: &EndsWatch) -> Result<(), JobError> {
+    fn obey(&mut self, running: &Running, ends: &TopicWatch) -> Result<(), JobError> {
         loop {
             match self.told.try_recv() {
                 Ok(Command::Stop(stop)) => {
@@ -167,7 +167,7 @@ impl<'a> Session<'a> {
                     self.plan.window.stop_ns = Some(stop_ns);
                     self.plan.until = Until::Stop;
                     let path = Names::of(&self.plan.file).job();
-                    let (_, first) = JobPlan::read(&path)?;
+                    let (_, first) = JobPlan::read_all(&path)?;
                     self.plan.keep(&path, &first)?;
                     (self.ends_known, self.late_since) = (false, None);
                     let is_beyond = |last: Option<i64>| last.is_some_and(|last| last > stop_ns);
@@ -177,7 +177,9 @@ impl<'a> Session<'a> {
                         self.gives_back = true;
                         self.begins_again = is_beyond(running.committed_ns)
                             && running.bytes_read() <= AGAIN_AT_MOST
-                            && ends.have_all_from(&first);
+                            && ends
+                                .since(None)
+                                .is_some_and(|ends| has_all_from(&ends, &first, &running.routes));
                         return Err(
                             FileError::Content("the run has ended before what was read".into()).into()
                         );
@@ -192,11 +194,11 @@ impl<'a> Session<'a> {
     }
 
     /// Commits what is due, and waits for the disk where there is no room.
-    fn commit(&mut self, running: &mut Running, readers: &Readers) -> Result<(), JobError> {
+    fn commit(&mut self, running: &mut Running, watch: &TopicWatch) -> Result<(), JobError> {
         let was_committing = running.file.is_committing();
         let has_ended = running.file.end_commit(Duration::ZERO)?;
         if was_committing && has_ended {
-            readers.tell_offsets(&running.partitions.safe());
+            watch.tell(&running.partitions.safe());
         }
         let waiting = running.file.columns.waiting();
         let is_held_back = self.plan.until == Until::Stop
@@ -236,10 +238,15 @@ impl<'a> Session<'a> {
     }
 
     /// Once the run and the time for what comes late have passed: where each partition ends.
-    fn find_ends(&mut self, running: &mut Running, ends: &EndsWatch) {
-        let (false, Until::Stop, Some(stop)) = (self.ends_known, self.plan.until, self.plan.window.stop_ns)
-        else {
+    fn find_ends(&mut self, running: &mut Running, ends: &TopicWatch) {
+        if self.ends_known {
             return;
+        }
+        let stop = match (self.plan.until, self.plan.window.stop_ns) {
+            // What was there is gone: it ends with what is there now.
+            (Until::Present, _) => i64::MIN,
+            (Until::Stop, Some(stop)) => stop,
+            (Until::Stop, None) => return,
         };
         let late = stop.saturating_add((self.plan.leeway_after_s * 1e9) as i64);
         running.past_ms = Some(late / 1_000_000);
@@ -248,17 +255,12 @@ impl<'a> Session<'a> {
         }
         let since = *self.late_since.get_or_insert_with(Instant::now);
         if let Some(ends) = ends.since(Some(since)) {
-            self.set_ends(running, &ends);
+            self.ends_known = running.partitions.set_ends(&ends);
         }
     }
 
-    fn set_ends(&mut self, running: &mut Running, ends: &[At]) {
-        running.partitions.set_ends(ends);
-        self.ends_known = true;
-    }
-
     /// Puts together what others may know.
-    fn show(&mut self, running: &Running, readers: &Readers, ends: &EndsWatch) {
+    fn show(&mut self, running: &Running, readers: &Readers, ends: &TopicWatch) {
         if self.last_shown.is_some_and(|last| last.elapsed() < SHOW) {
             return;
         }
@@ -294,6 +296,8 @@ impl<'a> Session<'a> {
                 .map(|(topic, source)| (topic.to_owned(), source.to_owned()))
                 .collect(),
             complaints: Vec::new(),
+            changes: running.changes().0.to_vec(),
+            losses: running.changes().1,
             set_aside: self.plan.set_aside.clone(),
         }
     }
@@ -310,7 +314,7 @@ impl<'a> Session<'a> {
             gaps: running.streams.gap_rows(),
             partitions: running
                 .partitions
-                .0
+                .all
                 .iter()
                 .map(|partition| PartitionEnd {
                     topic: partition.name.clone(),

@@ -183,6 +183,15 @@ impl Streams {
         }
     }
 
+    /// Writes what streams hold of a partition.
+    pub(super) fn release_of(&mut self, partition: usize, modules: &mut [OpenModule], columns: &mut Columns) {
+        let holds =
+            |stream: &&mut Stream| stream.held.as_ref().is_some_and(|held| held.partition == partition);
+        for stream in self.all.iter_mut().filter(holds) {
+            stream.release(modules, columns, &mut self.not_written);
+        }
+    }
+
     /// Writes what is held by a stream: the values at the start of runs in which nothing came.
     pub(super) fn release_all(&mut self, modules: &mut [OpenModule], columns: &mut Columns) {
         for stream in &mut self.all {

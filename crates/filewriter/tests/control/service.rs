@@ -52,7 +52,7 @@ fn an_ess_conversation_outlives_a_broker_that_is_away() {
     let answer = control.next("answ");
     assert_eq!((&answer["status_code"], &answer["service_id"]), (&201.into(), &SERVICE.into()));
     assert_eq!(control.records[0].payload, start);
-    assert_eq!(control.records[0].headers, [(ECHO.to_owned(), None)]);
+    assert_eq!(control.records[0].headers, [(ECHO.into(), None)]);
     assert_eq!(control.next_state("writing")["job_id"], JOB);
     // Refused on the command topic, and said there and where the answer is waited for.
     send(&here, OWN, &start_now(JOB_2, "run_2.nxs", CONTROL));

@@ -4,14 +4,15 @@ use super::{Asked, OWN, POOL, WRITERS};
 use evforge_filewriter::control::Jobs;
 use evforge_filewriter::control::service::{ServiceSettings, run};
 use evforge_kafka::client::{Brokers, ClientSettings, Deadline};
-use evforge_kafka::tools::{Begin, Next, Outgoing, Record, Sender, TopicReader, Until};
+use evforge_kafka::tools::{Outgoing, Sender};
+use evforge_kafka::topic::{Begin, Next, Record, TopicReader, Until};
 use evforge_testkit::kafka_broker::{Broker, SharedBroker};
 use evforge_testkit::patience::{patience, wait_for, wait_until};
 use serde_json::Value;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 static RUN: AtomicBool = AtomicBool::new(false);
 
@@ -170,7 +171,8 @@ impl Listener {
 
     /// Everything else that is there now: a service says something more all the time.
     pub(crate) fn rest(&mut self) -> Vec<Value> {
-        let behind = wait_for("the end of the topic", || self.reader.behind(Duration::from_secs(10)));
+        let now = Some(Instant::now());
+        let behind = wait_for("the end of the topic", || self.reader.behind(now));
         let next = |_| wait_for("a message", || self.read(Duration::from_millis(200)));
         (0..behind).map(next).collect()
     }

@@ -4,7 +4,7 @@ use super::messages::FrameMessages;
 use super::transactions::{GiveUp, NotSent, Transactions};
 use super::{AggregateCounters, AggregateRules, Aggregator, PartitionPosition, RawMessage, start};
 use crate::client::{ClientError, ClientSettings, Complaint, Deadline, check};
-use crate::tools::{Begin, Next, TopicReader, Until};
+use crate::topic::{Begin, Next, TopicReader, Until, What};
 use evforge_messages::RefusedCounters;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -16,9 +16,6 @@ const MOST_AT_ONCE: usize = 1000;
 const IDLE_COMMIT: Duration = Duration::from_secs(1);
 /// How often frames are sent at most: each time costs the brokers a transaction.
 const SEND_EVERY: Duration = Duration::from_millis(20);
-/// How often it is asked how far the topic is, and how long an answer may take.
-const LAG_EVERY: Duration = Duration::from_secs(3);
-const LAG_WITHIN: Duration = Duration::from_millis(300);
 
 /// What is put together from where to where.
 #[derive(Clone, Debug)]
@@ -61,8 +58,6 @@ pub struct Aggregation {
     committed: Vec<PartitionPosition>,
     committed_at: Instant,
     begin: Instant,
-    behind: Option<u64>,
-    asked: Option<Instant>,
     notes: Vec<String>,
 }
 
@@ -83,12 +78,11 @@ impl Aggregation {
         let (reader, starts) =
             start::open(client, (from, group), (settings.begin, settings.until), &deadline)?;
         let tail = match Self::exists(client, to, &deadline)? {
-            true => start::tail(client, to, Aggregator::earliest_of(&starts.partitions), &deadline)?,
+            true => start::tail(client, to, Aggregator::earliest_of(&starts), &deadline)?,
             false => start::Tail::default(),
         };
-        let mut aggregator = Aggregator::new(settings.rules, &starts.partitions);
+        let mut aggregator = Aggregator::new(settings.rules, &starts);
         start::tell(&mut aggregator, &tail);
-        aggregator.counters_mut().messages_deleted = starts.deleted;
         let most_events = settings.most_events.min(transactions.room());
         Ok(Self {
             reader,
@@ -99,9 +93,7 @@ impl Aggregation {
             committed: Vec::new(),
             committed_at: Instant::now(),
             begin: Instant::now(),
-            behind: None,
-            asked: None,
-            notes: starts.notes,
+            notes: Vec::new(),
         })
     }
 
@@ -132,6 +124,16 @@ impl Aggregation {
                     };
                     self.aggregator.take(&message, self.begin.elapsed(), now_ns());
                     wait = Duration::ZERO;
+                }
+                Next::Changed(change) => {
+                    match change.what {
+                        What::Removed { messages, .. } => {
+                            self.aggregator.counters_mut().messages_deleted += messages
+                        }
+                        What::Gone { .. } => {}
+                        what => self.aggregator.begin_again(change.partition, what.next()),
+                    }
+                    self.notes.push(change.to_string());
                 }
                 Next::Idle => break,
                 Next::End => {
@@ -184,17 +186,9 @@ impl Aggregation {
         }
     }
 
-    /// Asks how many messages there are that have not been read, now and then.
-    pub fn ask_lag(&mut self) {
-        if self.asked.is_none_or(|asked| asked.elapsed() >= LAG_EVERY) {
-            self.asked = Some(Instant::now());
-            self.behind = self.reader.behind(LAG_WITHIN).or(self.behind);
-        }
-    }
-
-    /// Messages that had not been read when it was asked last.
+    /// Messages that have not been read, as the brokers have said last.
     pub fn behind(&self) -> Option<u64> {
-        self.behind
+        self.reader.behind(None)
     }
 
     /// What was counted.
@@ -217,7 +211,7 @@ impl Aggregation {
         self.messages.last_id()
     }
 
-    /// What people should know of the start.
+    /// What people should know, the oldest first.
     pub fn notes(&self) -> &[String] {
         &self.notes
     }

@@ -93,6 +93,16 @@ impl Aggregator {
         self.left.forget_until(reference_ns);
     }
 
+    /// A partition is read from here on, whatever was read of it before: frames that wait leave.
+    pub fn begin_again(&mut self, number: i32, offset: i64) {
+        self.close();
+        let offsets = Offsets::new(offset, Resumed::default());
+        match self.partitions.iter_mut().find(|known| known.number == number) {
+            Some(known) => known.offsets = offsets,
+            None => self.partitions.push(Partition { number, offsets, progress: Progress::default() }),
+        }
+    }
+
     /// Takes a message; `now` on any clock, `unix_ns` since 1970. Frames leave if there is no room for another one.
     pub fn take(&mut self, message: &RawMessage<'_>, now: Duration, unix_ns: i64) {
         self.counters.messages_read += 1;

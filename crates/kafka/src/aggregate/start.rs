@@ -1,14 +1,13 @@
 //! Where the work goes on: what was committed for the raw messages, and what the topic of frames has already.
 
-use super::offsets::Resumed;
 use super::{Aggregator, PartitionStart};
 use crate::client::{
-    Cause, ClientError, ClientSettings, Deadline, Witness, explain_error, of_each, until_known,
+    Cause, ClientError, ClientSettings, Consumer, Deadline, explain_error, of_each, until_known,
 };
-use crate::tools::{Begin, Next, PartitionPlace, TopicReader, Until, places};
+use crate::topic::{Begin, Next, TopicReader, TopicState, Until, places};
 use evforge_messages::Message;
 use rdkafka::TopicPartitionList;
-use rdkafka::consumer::{BaseConsumer, Consumer};
+use rdkafka::consumer::Consumer as _;
 use rdkafka::topic_partition_list::{Offset, TopicPartitionListElem};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -20,84 +19,38 @@ const LAST_LOOK: u64 = 500_000;
 /// How long reading them may take.
 const LOOK_WITHIN: Duration = Duration::from_secs(300);
 
-/// Where the raw messages are begun.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Starts {
-    pub(super) partitions: Vec<PartitionStart>,
-    /// Messages that were deleted before they were read.
-    pub(super) deleted: u64,
-    /// What people should know.
-    pub(super) notes: Vec<String>,
-}
-
-/// Opens the topic of raw messages behind what the group has committed, and where nothing is at `begin`.
+/// Opens the topic of raw messages behind what the group has committed, and where nothing is at `begin`: where its partitions were left.
 pub(super) fn open(
     settings: &ClientSettings,
     (topic, group): (&str, &str),
-    (begin, until): (Begin, Until),
+    span: (Begin, Until),
     deadline: &Deadline,
-) -> Result<(TopicReader, Starts), ClientError> {
-    let mut starts = Starts::default();
-    let reader = TopicReader::open_with(settings, (topic, group), until, deadline, |consumer, numbers| {
-        let committed = committed(consumer, topic, numbers, deadline)?;
-        let fresh: Vec<i32> =
-            numbers.iter().copied().filter(|number| !committed.contains_key(number)).collect();
-        let mut all = places(consumer, topic, &fresh, begin, deadline)?;
-        let known: Vec<i32> = committed.keys().copied().collect();
-        for place in places(consumer, topic, &known, Begin::Oldest, deadline)? {
-            let (offset, metadata) = committed.get(&place.number).cloned().unwrap_or_default();
-            all.push(go_on((topic, place), (offset, metadata), &mut starts));
-        }
+) -> Result<(TopicReader, Vec<PartitionStart>), ClientError> {
+    let mut starts = Vec::new();
+    let reader = TopicReader::open_with(settings, (topic, group), deadline, |consumer, state| {
+        let numbers: Vec<i32> = state.ends.iter().map(|(number, ..)| *number).collect();
+        let committed = committed(consumer, topic, &numbers, deadline)?;
+        let (known, fresh) = state.ends.iter().partition(|(number, ..)| committed.contains_key(number));
+        let of =
+            |ends, span| places(consumer, (0, topic), &TopicState { ends, id: state.id }, span, deadline);
+        let mut all = of(fresh, span)?;
+        all.extend(of(known, (Begin::Oldest, span.1))?);
         all.sort_by_key(|place| place.number);
-        for place in &all {
-            let is_listed = starts.partitions.iter().any(|start| start.partition == place.number);
-            if !is_listed {
-                let start = PartitionStart {
-                    partition: place.number,
-                    offset: place.first,
-                    ..PartitionStart::default()
-                };
-                starts.partitions.push(start);
-            }
+        for place in &mut all {
+            let known = committed.get(&place.number).cloned();
+            let (offset, metadata) = known.unwrap_or((place.first, String::new()));
+            // Of which topic an offset was committed is not known.
+            (place.first, place.id) = (offset, place.id.filter(|_| !committed.contains_key(&place.number)));
+            starts.push(PartitionStart { partition: place.number, offset, metadata });
         }
         Ok(all)
     })?;
     Ok((reader, starts))
 }
 
-/// A partition goes on behind what was committed, as far as it is there.
-fn go_on(
-    (topic, place): (&str, PartitionPlace),
-    (offset, metadata): (i64, String),
-    starts: &mut Starts,
-) -> PartitionPlace {
-    let PartitionPlace { number, low, high, .. } = place;
-    let (first, metadata) = if offset > high {
-        starts.notes.push(format!(
-            "partition {number} of {topic} ends at {high}, and was read up to {offset} before: it is another topic of that name, \
-             and is read from its oldest message on"
-        ));
-        (low, String::new())
-    } else if offset < low {
-        let deleted = low.abs_diff(offset);
-        starts.deleted += deleted;
-        starts.notes.push(format!(
-            "the brokers have deleted {deleted} messages of partition {number} of {topic} that were not read: {offset} to {}",
-            low - 1
-        ));
-        // What was done with is known by its offset, wherever reading begins.
-        let later = Resumed::read(offset, &metadata).map_or(String::new(), |known| known.from(low).text(low));
-        (low, later)
-    } else {
-        (offset, metadata)
-    };
-    starts.partitions.push(PartitionStart { partition: number, offset: first, metadata });
-    PartitionPlace { first, ..place }
-}
-
 /// What the group has committed, by partition.
 fn committed(
-    consumer: &BaseConsumer<Witness>,
+    consumer: &Consumer,
     topic: &str,
     numbers: &[i32],
     deadline: &Deadline,
@@ -155,6 +108,7 @@ pub(super) fn tail(
             let record = match reader.next(Duration::from_millis(200))? {
                 Next::Message(record) => record,
                 Next::End => break,
+                Next::Changed(_) => continue,
                 Next::Idle if Instant::now() < end => continue,
                 Next::Idle => {
                     let text =
@@ -198,6 +152,7 @@ pub(super) fn tell(aggregator: &mut Aggregator, tail: &Tail) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::client::consumer;
     use rdkafka::consumer::CommitMode;
     use rdkafka::mocking::MockCluster;
 
@@ -207,8 +162,7 @@ mod tests {
         cluster.create_topic("raw", 1, 1).unwrap();
         let settings: ClientSettings =
             toml::from_str(&format!("brokers = '{}'", cluster.bootstrap_servers())).unwrap();
-        let config = settings.config(&[("group.id", "frames")]).unwrap();
-        let consumer: BaseConsumer<Witness> = config.create_with_context(Witness::default()).unwrap();
+        let consumer = consumer(&settings, "frames", 1).unwrap();
         let of = |numbers: &[i32], deadline| committed(&consumer, "raw", numbers, &deadline);
         assert_eq!(of(&[0], Deadline::of_opening()).unwrap(), BTreeMap::new());
         let mut read = TopicPartitionList::new();

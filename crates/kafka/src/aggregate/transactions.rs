@@ -4,10 +4,12 @@ use super::AggregatedFrame;
 use super::PartitionPosition;
 use super::messages::FrameMessages;
 use crate::client::{
-    Admin, Cause, ClientError, ClientSettings, Complaint, Deadline, Witness, check, explain, explain_error,
+    Admin, Cause, ClientError, ClientSettings, Complaint, Consumer, Deadline, Witness, check, explain,
+    explain_error,
 };
+use crate::sending::{config, producer};
 use rdkafka::TopicPartitionList;
-use rdkafka::consumer::{BaseConsumer, Consumer};
+use rdkafka::consumer::Consumer as _;
 use rdkafka::error::KafkaError;
 use rdkafka::producer::{BaseProducer, BaseRecord, Producer, PurgeConfig};
 use rdkafka::topic_partition_list::Offset;
@@ -26,8 +28,7 @@ const AROUND_EVENTS: u64 = 1000;
 const EVENT_BYTES: u64 = 8;
 
 /// What frames are sent with, unless the settings say otherwise.
-const SENDING: [(&str, &str); 3] =
-    [("acks", "all"), ("linger.ms", "5"), ("queue.buffering.max.kbytes", "262144")];
+const MEMORY: (&str, &str) = ("queue.buffering.max.kbytes", "262144");
 
 /// Asked while brokers do not answer, with what the client complains about: whether to give up.
 pub type GiveUp<'a> = dyn FnMut(&[Complaint]) -> bool + 'a;
@@ -79,14 +80,11 @@ impl Transactions {
         // Who may not ask has to do with what every broker takes unless it is told otherwise.
         let largest = largest.unwrap_or(1_048_588).clamp(2 * AROUND_EVENTS, 1_000_000_000);
         let limit = largest.to_string();
-        let mut defaults = SENDING.to_vec();
-        defaults.extend([("message.max.bytes", limit.as_str()), ("transactional.id", id)]);
-        let mut config = settings.config(&defaults)?;
+        let defaults = [MEMORY, ("message.max.bytes", limit.as_str()), ("transactional.id", id)];
+        let mut config = config(settings, &defaults)?;
         // What makes a kill harmless is no choice.
         config.set("enable.idempotence", "true").set("transactional.id", id);
-        let producer: BaseProducer<Witness> = config
-            .create_with_context(Witness::default())
-            .map_err(|error| ClientError::settings(explain_error(&error).sentence()))?;
+        let producer = producer(&config, Witness::default())?;
         let deadline = Deadline::from(TAKE_OVER).or_when(stop);
         while let Err(error) = producer.init_transactions(STEP) {
             deadline.check()?;
@@ -120,7 +118,7 @@ impl Transactions {
         &mut self,
         frames: &[AggregatedFrame],
         messages: &mut FrameMessages,
-        (consumer, raw_topic, positions): (&BaseConsumer<Witness>, &str, &[PartitionPosition]),
+        (consumer, raw_topic, positions): (&Consumer, &str, &[PartitionPosition]),
         stop: &mut GiveUp<'_>,
     ) -> Result<Sent, NotSent> {
         let offsets = offsets_of(raw_topic, positions).map_err(|error| self.failed(&error))?;
@@ -160,7 +158,7 @@ impl Transactions {
         &mut self,
         frames: &[AggregatedFrame],
         messages: &mut FrameMessages,
-        (consumer, offsets): (&BaseConsumer<Witness>, &TopicPartitionList),
+        (consumer, offsets): (&Consumer, &TopicPartitionList),
         sent: &mut Sent,
         stop: &mut GiveUp<'_>,
     ) -> Result<(), Option<KafkaError>> {

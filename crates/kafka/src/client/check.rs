@@ -1,18 +1,23 @@
 //! Whether brokers can be reached and topics are there: known within seconds, with the name of what is wrong.
 
 use super::advice::{cause_of_error, sentence_for};
-use super::{Admin, Cause, ClientError, ClientSettings, Complaint, Deadline, Witness, explain_error, tls};
+use super::{
+    Admin, Cause, ClientError, ClientSettings, Complaint, Deadline, NO_GROUP, Witness, consumer_of, tls,
+};
 use evforge_core::suggestion::did_you_mean;
 use rdkafka::ClientConfig;
+use rdkafka::consumer::{BaseConsumer, Consumer as _};
 use rdkafka::metadata::Metadata;
-use rdkafka::producer::{BaseProducer, Producer};
 use rdkafka::types::RDKafkaErrorCode as Code;
 use std::net::{TcpStream, ToSocketAddrs};
 use std::time::{Duration, Instant};
 
 /// What a client that only asks is set to, unless the settings say otherwise: not to wait longer than a person does.
-const HASTY: [(&str, &str); 2] =
-    [("socket.connection.setup.timeout.ms", "4000"), ("api.version.request.timeout.ms", "3000")];
+const HASTY: [(&str, &str); 3] = [
+    ("group.id", NO_GROUP),
+    ("socket.connection.setup.timeout.ms", "4000"),
+    ("api.version.request.timeout.ms", "3000"),
+];
 /// How long a broker that others name may take to accept a connection.
 const CONNECT: Duration = Duration::from_secs(3);
 
@@ -54,9 +59,7 @@ pub fn check(
     }
     let deadline = deadline.into();
     let config = settings.config(&HASTY)?;
-    let client: BaseProducer<Witness> = config
-        .create_with_context(Witness::default())
-        .map_err(|error| ClientError::settings(explain_error(&error).sentence()))?;
+    let client = consumer_of(&config, Witness::default())?;
     let metadata = metadata(&client, &config, settings, &deadline)?;
     let brokers: Vec<_> = metadata
         .brokers()
@@ -88,7 +91,7 @@ const ALL_ADDRESSES: Duration = Duration::from_secs(1);
 
 /// What the brokers know, or why they do not say.
 fn metadata(
-    client: &BaseProducer<Witness>,
+    client: &BaseConsumer<Witness>,
     config: &ClientConfig,
     settings: &ClientSettings,
     deadline: &Deadline,
@@ -103,7 +106,7 @@ fn metadata(
             Err(error) => error,
         };
         // Events come only while somebody asks for them.
-        client.poll(Duration::from_millis(20));
+        let _ = client.poll(Duration::from_millis(20));
         let complaints = client.context().complaints();
         let is_over = deadline.is_over();
         if let Some(complaint) = verdict(&complaints, begun.elapsed() >= ALL_ADDRESSES, is_over) {

@@ -153,7 +153,7 @@ impl Deadline {
 
 /// Whether an error says that there was no answer in time, or no connection: it may go away by itself. Until the first connection is made,
 /// which can take longer than a short wait (TLS, a login, a host that is busy), the library says that the connection broke.
-pub(crate) fn passes(error: &KafkaError) -> bool {
+fn passes(error: &KafkaError) -> bool {
     matches!(
         error.rdkafka_error_code(),
         Some(

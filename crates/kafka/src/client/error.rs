@@ -13,7 +13,8 @@ pub struct ClientError {
 }
 
 impl ClientError {
-    pub(crate) fn new(cause: Cause, message: impl Into<String>) -> Self {
+    /// An error of this cause, in these words.
+    pub fn new(cause: Cause, message: impl Into<String>) -> Self {
         Self { cause, message: message.into() }
     }
 

@@ -1,7 +1,7 @@
 //! The frames of topics: what pu00 say of the pulses whose events come behind them, in the same partition.
 
 use crate::frames::{FRAME_STATE, Vetoes, frame_of};
-use crate::tools::Record;
+use crate::topic::Record;
 use evforge_core::frame::{Frame, FrameLedger, FrameState};
 use evforge_messages::Pu00;
 use std::collections::HashMap;

@@ -23,7 +23,7 @@ pub use notes::{Note, NoteKind, PulseNote, RunNote, RunRow, SourceNotes, Spectru
 pub use topic::{TopicRole, TopicUse};
 
 use crate::client::{ClientError, ClientSettings, Complaint, Deadline};
-use crate::tools::{Begin, Next, Record, TopicReader, Until};
+use crate::topic::{Begin, Change, Next, Record, TopicReader, Until};
 use evforge_core::batch_filler::BatchFiller;
 use evforge_core::event::{Event, PixelId};
 use evforge_core::frame::FrameLedger;
@@ -32,11 +32,7 @@ use evforge_messages::{Message, RefusedCounters};
 use frames::TopicFrames;
 use notes::{NotNoted, Noted};
 use sources::Sources;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
-
-/// How often it is asked how far the topics are, and how long an answer may take.
-const LAG_EVERY: Duration = Duration::from_secs(3);
-const LAG_WITHIN: Duration = Duration::from_millis(500);
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// How reading went on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,7 +55,7 @@ pub struct EventTopics {
     notes: SourceNotes,
     frames: TopicFrames,
     first_refused: Option<String>,
-    asked: Option<Instant>,
+    changes: Vec<Change>,
 }
 
 struct OpenTopic {
@@ -101,7 +97,7 @@ impl EventTopics {
             notes: SourceNotes::default(),
             frames: TopicFrames::default(),
             first_refused: None,
-            asked: None,
+            changes: Vec::new(),
         }
     }
 
@@ -125,6 +121,7 @@ impl EventTopics {
                         self.take((place, role), &record, filler);
                         went = Went::On;
                     }
+                    Next::Changed(change) => self.changes.push(change),
                     Next::Idle => break,
                     Next::End => {
                         topic.is_at_its_end = true;
@@ -237,24 +234,12 @@ impl EventTopics {
         }
     }
 
-    /// Asks how many messages there are that have not been read, now and then. Where the brokers do not answer, what was known
-    /// stays.
-    pub fn ask_lag(&mut self) {
-        if self.asked.is_some_and(|asked| asked.elapsed() < LAG_EVERY) {
-            return;
-        }
-        self.asked = Some(Instant::now());
-        let mut behind = 0;
-        for topic in &self.topics {
-            let Some(of_topic) = topic.reader.behind(LAG_WITHIN) else { return };
-            behind += of_topic;
-        }
-        self.counters.messages_behind = behind;
-    }
-
     /// What was counted.
     pub fn counters(&self) -> EventTopicCounters {
+        let behind = self.topics.iter().map(|topic| topic.reader.behind(None));
         EventTopicCounters {
+            // Unknown until the brokers have said it.
+            messages_behind: behind.flatten().sum(),
             charges_refused: self.notes.charges_refused(),
             spectra_left_out: self.notes.spectra_left_out(),
             messages_lost: self.sources.missing(),
@@ -291,6 +276,11 @@ impl EventTopics {
     /// The same, to take what came since it was last asked.
     pub fn notes_mut(&mut self) -> &mut SourceNotes {
         &mut self.notes
+    }
+
+    /// What has happened to the topics since they were opened.
+    pub fn changes(&self) -> &[Change] {
+        &self.changes
     }
 
     /// What the client has complained about: why nothing comes.

@@ -1,7 +1,7 @@
 //! The sources of a topic's events: which numbers of messages are missing, which came twice.
 
 use crate::message_ids::{Arrival, MessageIds};
-use crate::tools::Record;
+use crate::topic::Record;
 use evforge_core::ledger::{PacketLedger, SourceLedger};
 use evforge_core::sequence::{Gap, REMEMBERED_GAPS};
 use evforge_messages::Message;

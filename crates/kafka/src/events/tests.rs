@@ -113,7 +113,7 @@ fn frames_belong_to_the_events_behind_them_in_their_partition() {
             period_number: Some(partition as u32),
             proton_charge: Some(0.25),
         };
-        let header = state.map(|state| ("frame-state".to_owned(), Some(state.as_bytes().to_vec())));
+        let header = state.map(|state| ("frame-state".into(), Some(state.as_bytes().to_vec())));
         Record { partition, headers: header.into_iter().collect(), ..record(message.encode(&mut encoder)) }
     };
     let events = |partition: i32, id: i64, of: i64| {

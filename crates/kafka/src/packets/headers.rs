@@ -9,6 +9,7 @@
 //!
 //! A message with none of them is of another program: its packet has no known sender, and the time of the message.
 
+use crate::client::Header;
 use evforge_core::packet::{ArrivalClock, LARGEST_PAYLOAD, Packet, PacketOrigin};
 use std::borrow::Cow;
 use std::io::Write as _;
@@ -21,18 +22,15 @@ const PORT: &str = "evforge-port";
 const TIME: &str = "evforge-time";
 const LENGTH: &str = "evforge-length";
 
-/// Name and value.
-pub type PacketHeader = (Cow<'static, str>, Vec<u8>);
-
 /// Writes the headers of one packet after the other into the same memory.
 #[derive(Debug, Default)]
 pub(super) struct HeaderWriter {
-    headers: [PacketHeader; HEADERS.len()],
+    headers: [Header; HEADERS.len()],
 }
 
 impl HeaderWriter {
     /// The headers of a packet.
-    pub(super) fn write(&mut self, packet: &Packet<'_>) -> &[PacketHeader] {
+    pub(super) fn write(&mut self, packet: &Packet<'_>) -> &[Header] {
         let origin = &packet.origin;
         let time = (origin.arrival_clock != ArrivalClock::None).then_some(origin.arrival_ns);
         let length = packet.is_cut().then_some(packet.original_length);
@@ -53,6 +51,7 @@ impl HeaderWriter {
     fn set(&mut self, place: usize, name: &'static str, value: impl std::fmt::Display) {
         let (of, text) = &mut self.headers[place];
         *of = Cow::Borrowed(name);
+        let text = text.get_or_insert_default();
         text.clear();
         // Writing into memory cannot fail.
         let _ = write!(text, "{value}");
@@ -111,8 +110,8 @@ mod tests {
     use proptest::prelude::*;
     use std::net::{IpAddr, SocketAddr};
 
-    fn back(written: &[PacketHeader], message_ms: Option<i64>) -> Result<Origin, BadHeader> {
-        read(written.iter().map(|(name, value)| (name.as_ref(), Some(value.as_slice()))), message_ms)
+    fn back(written: &[Header], message_ms: Option<i64>) -> Result<Origin, BadHeader> {
+        read(written.iter().map(|(name, value)| (name.as_ref(), value.as_deref())), message_ms)
     }
 
     proptest! {
@@ -144,7 +143,7 @@ mod tests {
 
     #[test]
     fn a_message_of_another_program_has_its_own_time_and_no_sender() {
-        let read = back(&[("trace".into(), b"x".to_vec())], Some(1_700_000_000_123)).unwrap();
+        let read = back(&[("trace".into(), Some(b"x".to_vec()))], Some(1_700_000_000_123)).unwrap();
         let expected = PacketOrigin {
             arrival_ns: 1_700_000_000_123_000_000,
             arrival_clock: ArrivalClock::Capture,
@@ -161,7 +160,7 @@ mod tests {
         for (name, value) in
             [(SOURCE, "here"), (PORT, "65536"), (TIME, "-1"), (LENGTH, "65508"), (TIME, "\u{e9}")]
         {
-            assert_eq!(back(&[(name.into(), value.into())], None), Err(BadHeader), "{name}: {value}");
+            assert_eq!(back(&[(name.into(), Some(value.into()))], None), Err(BadHeader), "{name}: {value}");
         }
         assert_eq!(read([(SOURCE, None)].into_iter(), None), Err(BadHeader));
     }

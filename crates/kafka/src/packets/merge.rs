@@ -5,6 +5,7 @@
 //! its order whatever its times and numbers are.
 
 use super::message::{Delivered, ReadPacket, Reading};
+use crate::topic::Change;
 use evforge_core::packet_source::SourceError;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -28,17 +29,33 @@ pub(super) enum Next {
     AtEnd,
 }
 
-/// A partition of a topic, from some message to some other.
-pub(super) trait Partition: Send {
-    /// Hands over the next message, if there is one within `wait`.
+/// The partitions of a topic, each from some message to some other.
+pub(super) trait Lanes: Send {
+    /// How many there are: more may be added.
+    ///
+    /// # Errors
+    /// If they cannot be read on, in words for a person.
+    fn count(&mut self) -> Result<usize, SourceError>;
+
+    /// Hands over the next message of one, if there is one within `wait`.
     ///
     /// # Errors
     /// If it cannot be read on, in words for a person.
-    fn next(&mut self, wait: Duration, read: &mut dyn FnMut(&Delivered<'_>)) -> Result<Next, SourceError>;
+    fn next(
+        &mut self,
+        lane: usize,
+        wait: Duration,
+        read: &mut dyn FnMut(&Delivered<'_>),
+    ) -> Result<Next, SourceError>;
 
-    /// True if nothing can come any more, though topics are followed.
-    fn is_over(&self) -> bool {
+    /// True if nothing can come of it any more, though topics are followed.
+    fn is_over(&self, _lane: usize) -> bool {
         false
+    }
+
+    /// What has happened to them besides messages.
+    fn change(&mut self) -> Option<Change> {
+        None
     }
 
     /// What is known of why nothing comes.
@@ -58,9 +75,8 @@ pub(super) enum Found {
     End,
 }
 
-#[derive(Debug)]
-struct Lane<P> {
-    partition: P,
+#[derive(Debug, Default)]
+struct Lane {
     packet: ReadPacket,
     has_packet: bool,
     /// It was at its end when it was looked at last.
@@ -70,7 +86,8 @@ struct Lane<P> {
 /// Several partitions.
 #[derive(Debug)]
 pub(super) struct Merge<P> {
-    lanes: Vec<Lane<P>>,
+    partitions: P,
+    lanes: Vec<Lane>,
     /// Partitions at their end may get further messages.
     follows: bool,
     stop: Arc<AtomicBool>,
@@ -81,16 +98,11 @@ pub(super) struct Merge<P> {
     candidates: Vec<usize>,
 }
 
-impl<P: Partition> Merge<P> {
-    pub(super) fn new(partitions: Vec<P>, follows: bool, silence: Duration, stop: Arc<AtomicBool>) -> Self {
-        let lane = |partition| Lane {
-            partition,
-            packet: ReadPacket::default(),
-            has_packet: false,
-            is_at_end: false,
-        };
+impl<P: Lanes> Merge<P> {
+    pub(super) fn new(partitions: P, follows: bool, silence: Duration, stop: Arc<AtomicBool>) -> Self {
         Self {
-            lanes: partitions.into_iter().map(lane).collect(),
+            partitions,
+            lanes: Vec::new(),
             follows,
             stop,
             silence,
@@ -102,16 +114,17 @@ impl<P: Partition> Merge<P> {
     /// The packet that is next, read by `reading`. Without `may_wait` it is `Nothing` where something may come within a moment.
     pub(super) fn next(&mut self, reading: &mut Reading, may_wait: bool) -> Result<Found, SourceError> {
         loop {
+            self.lanes.resize_with(self.partitions.count()?, Lane::default);
+            reading.changes.extend(std::iter::from_fn(|| self.partitions.change()));
             let wait = if may_wait { PATIENCE } else { Duration::ZERO };
             match self.fill(reading, wait)? {
                 Next::Message => return Ok(Found::Packet(self.choose(reading))),
                 Next::LeftOut => return Ok(Found::Nothing),
                 Next::AtEnd if self.is_over() => return Ok(Found::End),
                 Next::AtEnd => {
-                    if may_wait
-                        && let Some(lane) = self.lanes.iter_mut().find(|lane| !lane.partition.is_over())
-                    {
-                        lane.fill(reading, PATIENCE)?;
+                    let mut lanes = 0..self.lanes.len();
+                    if may_wait && let Some(place) = lanes.find(|place| !self.partitions.is_over(*place)) {
+                        self.lanes[place].fill((&mut self.partitions, place), reading, PATIENCE)?;
                     }
                     return Ok(Found::Nothing);
                 }
@@ -136,18 +149,19 @@ impl<P: Partition> Merge<P> {
     }
 
     fn is_over(&self) -> bool {
-        !self.follows || self.lanes.iter().all(|lane| lane.partition.is_over())
+        !self.follows || (0..self.lanes.len()).all(|lane| self.partitions.is_over(lane))
     }
 
     /// Sees to it that there is a packet of each partition that has some: `Nothing` as long as one is missing.
     fn fill(&mut self, reading: &mut Reading, wait: Duration) -> Result<Next, SourceError> {
         let mut any = Next::AtEnd;
-        for lane in self.lanes.iter_mut().filter(|lane| !lane.has_packet) {
-            if lane.is_at_end && (!self.follows || lane.partition.is_over()) {
+        let lanes = self.lanes.iter_mut().enumerate();
+        for (place, lane) in lanes.filter(|(_, lane)| !lane.has_packet) {
+            if lane.is_at_end && (!self.follows || self.partitions.is_over(place)) {
                 continue;
             }
             let wait = if lane.is_at_end { Duration::ZERO } else { wait };
-            let next = lane.fill(reading, wait)?;
+            let next = lane.fill((&mut self.partitions, place), reading, wait)?;
             if next != Next::Nothing {
                 self.heard = Instant::now();
             }
@@ -184,7 +198,7 @@ impl<P: Partition> Merge<P> {
         if silent < self.silence {
             return Ok(());
         }
-        let trouble = self.lanes.iter().find_map(|lane| lane.partition.trouble());
+        let trouble = self.partitions.trouble();
         let why = trouble.map_or_else(String::new, |trouble| format!(": {trouble}"));
         Err(format!(
             "the brokers have sent nothing for {} s, though there are further messages{why}",
@@ -194,11 +208,17 @@ impl<P: Partition> Merge<P> {
     }
 }
 
-impl<P: Partition> Lane<P> {
-    fn fill(&mut self, reading: &mut Reading, wait: Duration) -> Result<Next, SourceError> {
+impl Lane {
+    fn fill(
+        &mut self,
+        (partitions, place): (&mut impl Lanes, usize),
+        reading: &mut Reading,
+        wait: Duration,
+    ) -> Result<Next, SourceError> {
         for _ in 0..LEFT_OUT {
             let (packet, mut is_wanted) = (&mut self.packet, false);
-            let next = self.partition.next(wait, &mut |message| is_wanted = reading.read(message, packet))?;
+            let next =
+                partitions.next(place, wait, &mut |message| is_wanted = reading.read(message, packet))?;
             self.is_at_end = match next {
                 Next::Message | Next::LeftOut => false,
                 Next::AtEnd => true,

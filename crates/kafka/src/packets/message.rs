@@ -3,6 +3,7 @@
 use super::counters::TopicCounters;
 use super::headers::{BadHeader, Origin};
 use super::sources::Sources;
+use crate::topic::Change;
 use evforge_core::packet::{ArrivalClock, LARGEST_PAYLOAD};
 use evforge_messages::{Ar51, RefusedCounters};
 
@@ -37,6 +38,8 @@ pub(super) struct Reading {
     pub(super) port: Option<u16>,
     /// The identifier of the first message that is no ar51.
     pub(super) stranger: Option<String>,
+    /// What has happened to partitions.
+    pub(super) changes: Vec<Change>,
 }
 
 impl Reading {

@@ -1,6 +1,7 @@
 //! Packets of a run as ar51 messages.
 
-use super::headers::{HeaderWriter, PacketHeader};
+use super::headers::HeaderWriter;
+use crate::client::Header;
 use evforge_messages::{Ar51, Encoder};
 use evforge_outputs::packet_tap::{PacketSamples, SampledPackets};
 
@@ -14,7 +15,7 @@ pub struct PacketMessage<'a> {
     /// The number of the message, which counts the packets of the source.
     pub message_id: i64,
     /// Where the packet came from, went to, and when.
-    pub headers: &'a [PacketHeader],
+    pub headers: &'a [Header],
 }
 
 /// Makes messages of the packets that an output has asked for. Nothing is allocated per packet.
@@ -125,7 +126,9 @@ mod tests {
                 assert_eq!((raw.source_name, raw.message_id), ("freia", 41 + i64::from(number)));
                 assert_eq!((message.key, message.message_id), ("freia", raw.message_id));
                 assert_eq!(raw.raw_data, vec![number; usize::from(number)]);
-                let text = |place: usize| String::from_utf8_lossy(&message.headers[place].1).into_owned();
+                let text = |place: usize| {
+                    String::from_utf8_lossy(message.headers[place].1.as_deref().unwrap()).into_owned()
+                };
                 assert_eq!((text(0), text(1)), (format!("10.0.0.{number}:9000"), "9001".to_owned()));
                 assert_eq!(text(2), format!("{}", 1_787_229_296_000_000_000 + u64::from(number)));
                 assert_eq!(message.headers.len(), 3);

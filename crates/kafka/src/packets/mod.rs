@@ -15,7 +15,7 @@ mod headers;
 mod merge;
 mod message;
 mod messages;
-mod partition;
+mod partitions;
 mod source;
 mod sources;
 mod span;
@@ -24,7 +24,7 @@ mod tests;
 mod topic;
 
 pub use counters::TopicCounters;
-pub use headers::{HEADERS, PacketHeader};
+pub use headers::HEADERS;
 pub use messages::{PacketMessage, PacketMessages};
 pub use source::TopicPackets;
 pub use span::{Place, Span};

@@ -1,8 +1,8 @@
 //! A topic with raw packets as a source of packets.
 
-use super::merge::{Found, Merge, Partition};
+use super::merge::{Found, Lanes, Merge};
 use super::message::{ReadPacket, Reading};
-use super::partition::TopicPartition;
+use super::partitions::TopicLanes;
 use evforge_core::counter::{CounterSet, CounterSnapshot};
 use evforge_core::packet::{ArrivalClock, PacketSlab};
 use evforge_core::packet_source::{Fill, PacketSource, SourceError};
@@ -19,10 +19,10 @@ const STRANGERS: u64 = 1000;
 const NAMED: usize = 3;
 
 /// The packets of a topic.
-pub struct TopicPackets(Packets<TopicPartition>);
+pub struct TopicPackets(Packets<TopicLanes>);
 
 impl TopicPackets {
-    pub(super) fn new(name: String, merge: Merge<TopicPartition>, port: Option<u16>) -> Self {
+    pub(super) fn new(name: String, merge: Merge<TopicLanes>, port: Option<u16>) -> Self {
         Self(Packets::new(name, merge, port))
     }
 }
@@ -83,7 +83,7 @@ pub(super) struct Packets<P> {
     pub(super) is_stopped: bool,
 }
 
-impl<P: Partition> Packets<P> {
+impl<P: Lanes> Packets<P> {
     pub(super) fn new(name: String, merge: Merge<P>, port: Option<u16>) -> Self {
         let reading = Reading { port, ..Reading::default() };
         Self { name: name.into(), merge, reading, waiting: None, failure: None, is_stopped: false }
@@ -159,8 +159,9 @@ impl<P: Partition> Packets<P> {
 
     /// What is wrong with the topic.
     pub(super) fn faults(&self) -> Vec<InputFault> {
-        let Reading { counters, refused, sources, .. } = &self.reading;
-        let mut faults = Vec::new();
+        let Reading { counters, refused, sources, changes, .. } = &self.reading;
+        let losses = changes.iter().filter(|change| change.what.is_loss());
+        let mut faults: Vec<_> = losses.map(|change| InputFault::incomplete(change.to_string())).collect();
         if counters.messages > 0 && counters.messages == refused.total() {
             let example = self.reading.stranger.as_deref().unwrap_or_default();
             faults.push(InputFault::no_use(format!(

@@ -1,7 +1,7 @@
 //! Topics in memory: order, gaps, what is left out, what is missing.
 
 use super::headers::{self, HeaderWriter};
-use super::merge::{Merge, Next, Partition};
+use super::merge::{Lanes, Merge, Next};
 use super::message::Delivered;
 use super::source::Packets;
 use evforge_core::packet::{ArrivalClock, Packet, PacketOrigin, PacketSlab};
@@ -21,23 +21,39 @@ enum Item {
     Fails,
 }
 
+/// Partitions, and whether nothing comes behind their end.
 #[derive(Debug, Default)]
-struct InMemory(VecDeque<Item>, bool);
+struct InMemory(Vec<VecDeque<Item>>, bool);
 
-impl Partition for InMemory {
-    fn is_over(&self) -> bool {
-        self.1 && self.0.is_empty()
+impl InMemory {
+    fn of(partitions: impl IntoIterator<Item = Vec<Item>>, ends: bool) -> Self {
+        Self(partitions.into_iter().map(VecDeque::from).collect(), ends)
+    }
+}
+
+impl Lanes for InMemory {
+    fn count(&mut self) -> Result<usize, SourceError> {
+        Ok(self.0.len())
     }
 
-    fn next(&mut self, wait: Duration, read: &mut dyn FnMut(&Delivered<'_>)) -> Result<Next, SourceError> {
-        match self.0.pop_front() {
+    fn is_over(&self, lane: usize) -> bool {
+        self.1 && self.0[lane].is_empty()
+    }
+
+    fn next(
+        &mut self,
+        lane: usize,
+        wait: Duration,
+        read: &mut dyn FnMut(&Delivered<'_>),
+    ) -> Result<Next, SourceError> {
+        match self.0[lane].pop_front() {
             None => Ok(Next::AtEnd),
             Some(Item::Pause) => {
                 std::thread::sleep(wait.min(Duration::from_millis(1)));
                 Ok(Next::Nothing)
             }
             Some(Item::Fails) => {
-                self.0.push_front(Item::Fails);
+                self.0[lane].push_front(Item::Fails);
                 Err("removed".into())
             }
             Some(Item::Message(payload, written, time_ms)) => {
@@ -62,7 +78,8 @@ fn packet(source: &str, id: i64, at: u64) -> Item {
     let bytes = format!("{source} {id}").into_bytes();
     let packet = Packet { bytes: &bytes, original_length: bytes.len() as u32 + u32::from(id == 3), origin };
     let mut writer = HeaderWriter::default();
-    let written = writer.write(&packet).iter().map(|(name, value)| (name.to_string(), value.clone()));
+    let written =
+        writer.write(&packet).iter().map(|(name, value)| (name.to_string(), value.clone().unwrap()));
     Item::Message(encoded(source, id, &bytes), written.collect(), 5)
 }
 
@@ -79,8 +96,8 @@ fn events() -> Item {
 }
 
 fn topic<const N: usize>(partitions: [Vec<Item>; N], follows: bool, port: Option<u16>) -> Packets<InMemory> {
-    let partitions = partitions.into_iter().map(|items| InMemory(items.into(), false)).collect();
-    let merge = Merge::new(partitions, follows, Duration::from_millis(300), Arc::default());
+    let merge =
+        Merge::new(InMemory::of(partitions, false), follows, Duration::from_millis(300), Arc::default());
     Packets::new("topic t at a:9092".into(), merge, port)
 }
 
@@ -240,7 +257,7 @@ fn silent_brokers_end_it_with_an_error_and_a_wish_to_stop_ends_it_in_peace() {
     assert!(error.starts_with("1 packets, then the brokers have sent nothing for 0 s"), "{error}");
     let stop = Arc::new(AtomicBool::new(false));
     let merge =
-        Merge::new(vec![InMemory(pauses().into(), false)], false, Duration::from_secs(60), Arc::clone(&stop));
+        Merge::new(InMemory::of([pauses()], false), false, Duration::from_secs(60), Arc::clone(&stop));
     let mut stopped = Packets::new("t".into(), merge, None);
     stop.store(true, Ordering::Relaxed);
     assert_eq!(read(&mut stopped, 1).unwrap(), numbered("one", [1]));
@@ -261,8 +278,7 @@ fn following_goes_on_behind_the_end_without_waiting_for_partitions_that_have_not
 #[test]
 fn following_ends_where_nothing_can_come_any_more() {
     let partitions = [vec![packet("one", 1, 1), packet("one", 2, 2)], vec![packet("two", 1, 3)]];
-    let partitions = partitions.into_iter().map(|items| InMemory(items.into(), true)).collect();
-    let merge = Merge::new(partitions, true, Duration::from_secs(60), Arc::default());
+    let merge = Merge::new(InMemory::of(partitions, true), true, Duration::from_secs(60), Arc::default());
     let mut topic = Packets::new("t".into(), merge, None);
     assert_eq!(read(&mut topic, 2).unwrap(), ["one 1", "one 2", "two 1"]);
 }

@@ -1,32 +1,17 @@
 //! A topic as an input: looked at before the run, opened for it.
 
 use super::merge::Merge;
-use super::partition::TopicPartition;
+use super::partitions::TopicLanes;
 use super::source::TopicPackets;
 use super::span::{Offsets, Place, Span};
-use crate::client::{
-    Cause, ClientError, ClientSettings, Deadline, Witness, check, explain_error, first_since, partition_ends,
-    read_partitions,
-};
-use rdkafka::consumer::BaseConsumer;
+use crate::client::{Cause, ClientError, ClientSettings, Consumer, Deadline, first_since};
+use crate::topic::{self, TopicPartitions, TopicState};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 /// How long brokers may send nothing during it, though there is more.
 const SILENCE: Duration = Duration::from_secs(60);
-
-/// What a consumer is set to, unless the settings say otherwise. librdkafka asks for the name of a group, which is not joined.
-const DEFAULTS: [(&str, &str); 7] = [
-    ("group.id", "evforge"),
-    ("enable.auto.commit", "false"),
-    ("enable.auto.offset.store", "false"),
-    ("enable.partition.eof", "true"),
-    ("auto.offset.reset", "error"),
-    // Of each partition, whatever is reached first: messages that are small have larger heads than contents.
-    ("queued.max.messages.kbytes", "16384"),
-    ("queued.min.messages", "20000"),
-];
 
 /// A topic with raw packets.
 #[derive(Clone, Debug)]
@@ -49,69 +34,48 @@ impl TopicInput {
     /// If brokers or topic cannot be had, or there is nothing to be read in it; in words for a person.
     pub fn open(&self, stop: &Arc<AtomicBool>) -> Result<TopicPackets, ClientError> {
         let deadline = Deadline::of_opening().or_when(stop);
-        let checked = check(&self.client, &[&self.topic], deadline.of_an_answer())?;
-        let partitions: Vec<i32> =
-            checked.topics.iter().flat_map(|topic| &topic.partitions).map(|(number, _)| *number).collect();
-        if partitions.is_empty() {
-            return Err(ClientError::new(
-                Cause::UnknownTopic,
-                format!(
-                    "there is no topic `{}` at {}: `evforge kafka topics` lists all",
-                    self.topic,
-                    self.client.brokers_text()
-                ),
-            ));
-        }
-        let consumer: BaseConsumer<Witness> = self
-            .client
-            .config(&DEFAULTS)?
-            .create_with_context(Witness::default())
-            .map_err(|error| ClientError::settings(explain_error(&error).sentence()))?;
-        let consumer = Arc::new(consumer);
-        let spans = self.spans(&consumer, &partitions, &deadline)?;
-        let firsts: Vec<_> = spans.iter().map(|&(number, from, _)| (number, from)).collect();
-        let queues = read_partitions(&consumer, &self.topic, &firsts)?;
-        let partition = |((_, from, end), queue)| TopicPartition {
-            consumer: Arc::clone(&consumer),
-            queue,
-            end,
-            waits_for_end: self.span.follows && matches!(self.span.to, Some(Place::Offset(_))),
-            is_over: end == Some(from),
-            until_ms: self.span.until_ms(),
-            is_at_end: false,
-        };
-        let lanes = spans.into_iter().zip(queues).map(partition).collect();
-        let merge = Merge::new(lanes, self.span.follows, SILENCE, Arc::clone(stop));
-        Ok(TopicPackets::new(
-            format!("topic {} at {}", self.topic, self.client.brokers_text()),
-            merge,
-            self.port,
-        ))
+        let from = (self.topic.as_str(), "evforge");
+        let partitions = TopicPartitions::of_topic(&self.client, from, &deadline, |consumer, state| {
+            self.places(consumer, state, &deadline)
+        })?;
+        let merge = Merge::new(
+            TopicLanes { partitions, until_ms: self.span.until_ms() },
+            self.span.follows,
+            SILENCE,
+            Arc::clone(stop),
+        );
+        let name = format!("topic {} at {}", self.topic, self.client.brokers_text());
+        Ok(TopicPackets::new(name, merge, self.port))
     }
 
-    /// Of each partition its number, the first message to read and the first one not to read.
-    fn spans(
+    /// Where the partitions are begun and end.
+    fn places(
         &self,
-        consumer: &BaseConsumer<Witness>,
-        partitions: &[i32],
+        consumer: &Consumer,
+        state: &TopicState,
         deadline: &Deadline,
-    ) -> Result<Vec<(i32, i64, Option<i64>)>, ClientError> {
-        let mut all = Vec::new();
-        for &number in partitions {
-            let (low, high) = partition_ends(consumer, (&self.topic, number), &deadline.of_an_answer())?;
-            all.push((number, Offsets { low, high, at_from: low, at_to: high }));
-        }
+    ) -> Result<Vec<topic::Place>, ClientError> {
+        let offsets = |&(number, low, high): &(i32, i64, i64)| {
+            (number, Offsets { low, high, at_from: low, at_to: high })
+        };
+        let mut all: Vec<_> = state.ends.iter().map(offsets).collect();
         self.look_up(consumer, self.span.from, &mut all, |offsets| &mut offsets.at_from, deadline)?;
         self.look_up(consumer, self.span.to, &mut all, |offsets| &mut offsets.at_to, deadline)?;
-        let spans: Vec<_> = all
-            .iter()
-            .map(|(number, offsets)| {
-                let (from, to) = self.span.of(offsets);
-                (*number, from, to)
-            })
-            .collect();
-        if spans.iter().any(|(_, from, to)| *to != Some(*from)) {
-            return Ok(spans);
+        let place = |(number, offsets): &(i32, Offsets)| {
+            let (first, end) = self.span.of(offsets);
+            topic::Place {
+                topic: 0,
+                number: *number,
+                low: offsets.low,
+                high: offsets.high,
+                id: state.id,
+                first,
+                end,
+            }
+        };
+        let places: Vec<_> = all.iter().map(place).collect();
+        if places.iter().any(|place| place.end != Some(place.first)) {
+            return Ok(places);
         }
         let there: Vec<String> = all
             .iter()
@@ -137,7 +101,7 @@ impl TopicInput {
     /// Looks up which messages are the first at a time.
     fn look_up(
         &self,
-        consumer: &BaseConsumer<Witness>,
+        consumer: &Consumer,
         place: Option<Place>,
         all: &mut [(i32, Offsets)],
         slot: impl Fn(&mut Offsets) -> &mut i64,

@@ -3,10 +3,10 @@
 use super::counters::KafkaCounters;
 use super::last_ids::LastIds;
 use super::packer::{EventColumns, Packed};
-use super::record::{About, Record};
 use super::sender::Sender;
+use crate::client::Header;
 use crate::frames::FRAME_STATE;
-use crate::packets::PacketHeader;
+use crate::sending::record::{About, Record};
 use evforge_core::frame::{Frame, FrameState};
 use evforge_messages::da00::Variable;
 use evforge_messages::{Column, Da00, Data, Encoder, Ev42, Ev44, Pu00};
@@ -84,7 +84,7 @@ pub(crate) struct MessageMaker {
     rules: MessageRules,
     sources: Vec<Source>,
     /// The headers of a pu00, by the code of the state of its frame.
-    states: Vec<[PacketHeader; 1]>,
+    states: Vec<[Header; 1]>,
     encoder: Encoder,
 }
 
@@ -107,7 +107,7 @@ impl MessageMaker {
             last_reference: None,
             events: 0,
         };
-        let header = |state: FrameState| [(FRAME_STATE.into(), state.name().as_bytes().to_vec())];
+        let header = |state: FrameState| [(FRAME_STATE.into(), Some(state.name().as_bytes().to_vec()))];
         Self {
             rules,
             sources: names.iter().map(source).collect(),

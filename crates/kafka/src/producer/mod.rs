@@ -29,10 +29,8 @@ mod ledger;
 mod maker;
 mod monitors;
 mod open;
-mod outlet;
 mod output;
 mod packer;
-mod record;
 mod sender;
 mod settings;
 mod sources;
@@ -41,12 +39,10 @@ mod spill_file;
 #[cfg(test)]
 mod test_support;
 mod topic_end;
-mod transport;
 mod values;
 mod veto_names;
 
 pub use about_settings::{MonitorSchemas, RawPackets};
 pub use counters::KafkaCounters;
 pub use maker::{EventSchema, MessageKey, MessageTime};
-pub use outlet::{MessageOutlet, MessageOutletCounters};
 pub use settings::{Destinations, FrameMetadata, KafkaSettings, MessageIds, Split, VetoedEvents};

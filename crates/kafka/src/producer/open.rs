@@ -10,9 +10,9 @@ use super::sender::Sender;
 use super::settings::{KafkaSettings, MESSAGE_OVERHEAD};
 use super::spill::Spill;
 use super::topic_end;
-use super::transport::KafkaTransport;
 use crate::client::{Admin, Cause, Checked, ClientError, Deadline, check};
 use crate::packets::PacketMessages;
+use crate::sending::{self, KafkaTransport};
 use evforge_core::counter::{CounterInfo, CounterSet};
 use evforge_core::output::Output;
 use evforge_outputs::{OutputContext, OutputPlan};
@@ -196,16 +196,15 @@ fn config(
     let memory = settings.table.memory.bytes;
     let (kilobytes, messages) = ((memory / 1024).max(1).to_string(), (memory / 1000).max(1).to_string());
     let largest = largest.clamp(1000, 1_000_000_000).to_string();
-    let config = settings.client.config(&[
-        ("enable.idempotence", "true"),
-        ("acks", "all"),
+    let defaults = [
         // Messages are never given up: what happens to them is decided here.
         ("message.timeout.ms", "0"),
         ("queue.buffering.max.kbytes", &kilobytes),
         ("queue.buffering.max.messages", &messages),
         ("message.max.bytes", &largest),
         ("statistics.interval.ms", "1000"),
-    ])?;
+    ];
+    let config = sending::config(&settings.client, &defaults)?;
     // librdkafka knows some options by two names.
     let value = |keys: &[&str]| keys.iter().find_map(|key| config.get(key)).unwrap_or_default();
     if value(&["enable.idempotence"]) != "true" {

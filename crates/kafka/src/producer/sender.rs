@@ -7,8 +7,9 @@
 
 use super::counters::KafkaCounters;
 use super::last_ids::LastIds;
-use super::record::{FailureKind, OnDisk, OwnedRecord, Record, Refused, Report, Ticket, Transport};
 use super::spill::{Spill, SpillError};
+use super::topic_end::number_of;
+use crate::sending::record::{FailureKind, OnDisk, OwnedRecord, Record, Refused, Report, Ticket, Transport};
 use evforge_core::output::OutputError;
 use evforge_core::quantity::grouped;
 use evforge_net::lateness::Lateness;
@@ -411,7 +412,10 @@ impl Sender {
     fn keep_given_up(&mut self, counters: &mut KafkaCounters) {
         let mut given_up = std::mem::take(&mut self.given_up);
         given_up.sort_by_key(|(file, number, _)| (*file, *number));
-        for (file, _, record) in given_up {
+        for (file, _, mut record) in given_up {
+            if let Some(number) = number_of(&record.payload) {
+                (record.source, record.id) = number;
+            }
             let written = self.spill.as_mut().map(|spill| spill.write(file, &record.as_record()));
             match written {
                 Some(Ok(())) => counters.spilled_messages += 1,

@@ -5,8 +5,8 @@
 //!
 //! What is in the files is described in [`spill_file`](super::spill_file).
 
-use super::record::{OwnedRecord, Record};
 use super::spill_file::{MAGIC, count, encode, open_segment, read};
+use crate::sending::record::{OwnedRecord, Record};
 use rustix::fs::{FlockOperation, flock};
 use std::collections::VecDeque;
 use std::fs::File;

@@ -2,10 +2,10 @@
 //!
 //! A file begins with the eight bytes `evfspil1`. Each message: length of what follows after the checksum (u32), CRC-32 of
 //! that (u32), then number of events (u64), id (i64), time in ms (i64), partition (i32, -1: none), then source, topic, key,
-//! headers and payload, each as length (u32) and bytes; a missing key has the length 2^32 - 1, and the headers are their number
+//! headers and payload, each as length (u32) and bytes; a missing key or value has the length 2^32 - 1, and the headers are their number
 //! (u32) with name and value of each. All little-endian.
 
-use super::record::{OwnedRecord, Record};
+use crate::sending::record::{OwnedRecord, Record};
 use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::path::Path;
@@ -13,7 +13,7 @@ use std::path::Path;
 pub(crate) const MAGIC: &[u8; 8] = b"evfspil1";
 /// No message is longer: Kafka's own limit is below it.
 const LONGEST_MESSAGE: u32 = 1 << 30;
-const NO_KEY: u32 = u32::MAX;
+const NONE: u32 = u32::MAX;
 
 /// Appends a message.
 pub(crate) fn encode(record: &Record<'_>, buffer: &mut Vec<u8>) {
@@ -24,20 +24,24 @@ pub(crate) fn encode(record: &Record<'_>, buffer: &mut Vec<u8>) {
     buffer.extend_from_slice(&record.partition.unwrap_or(-1).to_le_bytes());
     put(buffer, record.about.source.as_bytes());
     put(buffer, record.topic.as_bytes());
-    match record.key {
-        Some(key) => put(buffer, key),
-        None => buffer.extend_from_slice(&NO_KEY.to_le_bytes()),
-    }
+    put_or_none(buffer, record.key);
     buffer.extend_from_slice(&(record.headers.len() as u32).to_le_bytes());
     for (name, value) in record.headers {
         put(buffer, name.as_bytes());
-        put(buffer, value);
+        put_or_none(buffer, value.as_deref());
     }
     put(buffer, record.payload);
     let length = (buffer.len() - 8) as u32;
     let checksum = crc32fast::hash(&buffer[8..]);
     buffer[..4].copy_from_slice(&length.to_le_bytes());
     buffer[4..8].copy_from_slice(&checksum.to_le_bytes());
+}
+
+fn put_or_none(buffer: &mut Vec<u8>, bytes: Option<&[u8]>) {
+    match bytes {
+        Some(bytes) => put(buffer, bytes),
+        None => buffer.extend_from_slice(&NONE.to_le_bytes()),
+    }
 }
 
 fn put(buffer: &mut Vec<u8>, bytes: &[u8]) {
@@ -121,15 +125,11 @@ fn decode(mut body: &[u8]) -> Option<OwnedRecord> {
     let partition = i32::from_le_bytes(cut(&mut body, 4)?.try_into().ok()?);
     let source = text(&mut body)?;
     let topic = text(&mut body)?;
-    let key = match number(&mut body)? {
-        NO_KEY => None,
-        length => Some(cut(&mut body, length)?.to_vec()),
-    };
+    let key = or_none(&mut body)?;
     let headers = (0..number(&mut body)?)
         .map(|_| {
             let name = text(&mut body)?;
-            let length = number(&mut body)?;
-            Some((name.into(), cut(&mut body, length)?.to_vec()))
+            Some((name.into(), or_none(&mut body)?))
         })
         .collect::<Option<Vec<_>>>()?;
     let length = number(&mut body)?;
@@ -147,6 +147,14 @@ fn decode(mut body: &[u8]) -> Option<OwnedRecord> {
         id,
         arrival_ns: None,
     })
+}
+
+/// Bytes, or that there are none.
+fn or_none(body: &mut &[u8]) -> Option<Option<Vec<u8>>> {
+    match number(body)? {
+        NONE => Some(None),
+        length => Some(Some(cut(body, length)?.to_vec())),
+    }
 }
 
 fn cut<'a>(bytes: &mut &'a [u8], length: u32) -> Option<&'a [u8]> {

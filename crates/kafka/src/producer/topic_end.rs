@@ -2,20 +2,16 @@
 
 use super::last_ids::LastIds;
 use super::maker::vetoes_of;
-use crate::client::{
-    Cause, ClientError, ClientSettings, Deadline, Witness, explain_error, partition_ends, passes,
-};
+use crate::client::{Cause, ClientError, ClientSettings, Deadline};
+use crate::topic::{Begin, Next, TopicReader, Until};
 use evforge_messages::{Message, decode};
-use rdkafka::consumer::{BaseConsumer, Consumer};
-use rdkafka::error::KafkaError;
-use rdkafka::message::Message as _;
-use rdkafka::{Offset, TopicPartitionList};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// Messages read from the end of each partition: first so many, then ten times as many each time.
-const FIRST_LOOK: i64 = 200;
+const FIRST_LOOK: u64 = 200;
 /// A source that is not among so many is taken to be new.
-const FOR_A_SOURCE: i64 = 20_000;
+const FOR_A_SOURCE: u64 = 20_000;
 
 /// The messages of these sources at the end of the topic: the last one at least, and all that are as new as what is left of an
 /// earlier run. A source that is not among the last messages of any partition has none.
@@ -29,91 +25,52 @@ pub(super) fn read(
     left_over: &LastIds,
     deadline: &Deadline,
 ) -> Result<LastIds, ClientError> {
-    let failed = |error| failed(topic, &error);
-    let config = client.config(&[
-        ("group.id", "evforge-topic-end"),
-        ("enable.auto.commit", "false"),
-        ("enable.partition.eof", "true"),
-        ("auto.offset.reset", "earliest"),
-    ])?;
-    let consumer: BaseConsumer<Witness> = config.create_with_context(Witness::default()).map_err(failed)?;
-    let metadata = deadline.ask(|slice| consumer.fetch_metadata(Some(topic), slice))?.map_err(failed)?;
-    let partitions: Vec<i32> = metadata
-        .topics()
-        .iter()
-        .flat_map(|topic| topic.partitions())
-        .map(|partition| partition.id())
-        .collect();
-    let mut last = LastIds::default();
-    for partition in partitions {
-        let (low, high) = partition_ends(&consumer, (topic, partition), deadline)?;
-        let mut look = FIRST_LOOK;
+    let failed = |error: ClientError| {
+        ClientError::new(error.cause, format!("the end of topic {topic} cannot be read: {}", error.message))
+    };
+    let mut look = FIRST_LOOK;
+    loop {
+        let opened = TopicReader::open(client, topic, Begin::Last(look), Until::Present, deadline);
+        let mut reader = match opened {
+            Err(error) if error.cause == Cause::UnknownTopic => return Ok(LastIds::default()),
+            opened => opened.map_err(failed)?,
+        };
+        let reach = i64::try_from(look).unwrap_or(i64::MAX);
+        let mut cut: BTreeMap<i32, LastIds> = reader
+            .offsets()
+            .filter(|(_, low, high)| high - low > reach)
+            .map(|(number, ..)| (number, LastIds::default()))
+            .collect();
+        let mut last = LastIds::default();
         loop {
-            let part = Part { topic, partition, from: low.max(high.saturating_sub(look)), high };
-            let mut found = LastIds::default();
-            part.read(&consumer, deadline, &mut found)?;
-            last.add_all(&found);
-            let is_far = look >= FOR_A_SOURCE;
-            let knows_sources = is_far || sources.iter().all(|source| last.get(source).is_some());
-            // Numbers rise in a partition, so what is before them is older.
-            if part.from == low || knows_sources && found.reaches_back_to(left_over, is_far) {
-                break;
-            }
-            look *= 10;
-        }
-    }
-    Ok(last)
-}
-
-fn failed(topic: &str, error: &KafkaError) -> ClientError {
-    let why = explain_error(error).sentence();
-    ClientError::new(Cause::Other, format!("the end of topic {topic} cannot be read: {why}"))
-}
-
-/// Messages of a partition, up to its end.
-struct Part<'a> {
-    topic: &'a str,
-    partition: i32,
-    from: i64,
-    /// The offset behind the last message.
-    high: i64,
-}
-
-impl Part<'_> {
-    fn read(
-        &self,
-        consumer: &BaseConsumer<Witness>,
-        deadline: &Deadline,
-        last: &mut LastIds,
-    ) -> Result<(), ClientError> {
-        let Part { topic, partition, from, high } = *self;
-        let failed = |error| failed(topic, &error);
-        if from >= high {
-            return Ok(());
-        }
-        let mut list = TopicPartitionList::new();
-        list.add_partition_offset(topic, partition, Offset::Offset(from)).map_err(failed)?;
-        consumer.assign(&list).map_err(failed)?;
-        while !deadline.is_over() {
             deadline.check()?;
-            let message = match consumer.poll(Duration::from_millis(100)) {
-                None => continue,
-                Some(Ok(message)) => message,
-                Some(Err(KafkaError::PartitionEOF(_))) => return Ok(()),
-                // The library connects again by itself.
-                Some(Err(error)) if passes(&error) => continue,
-                Some(Err(error)) => return Err(failed(error)),
-            };
-            note(message.payload().unwrap_or_default(), last);
-            if message.offset() + 1 >= high {
-                return Ok(());
+            match reader.next(Duration::from_millis(100)).map_err(failed)? {
+                Next::Message(record) => {
+                    note(&record.payload, &mut last);
+                    cut.get_mut(&record.partition).into_iter().for_each(|of| note(&record.payload, of));
+                }
+                Next::End => break,
+                Next::Idle if deadline.is_over() => {
+                    return Err(failed(ClientError::new(Cause::Silent, "it was not delivered in time")));
+                }
+                Next::Idle | Next::Changed(_) => {}
             }
         }
-        let text = format!(
-            "the end of topic {topic} cannot be read: partition {partition} was not delivered in time"
-        );
-        Err(ClientError::new(Cause::Silent, text))
+        let is_far = look >= FOR_A_SOURCE;
+        let knows_sources = is_far || sources.iter().all(|source| last.get(source).is_some());
+        // Numbers rise in a partition, so what is before them is older.
+        if cut.values().all(|found| knows_sources && found.reaches_back_to(left_over, is_far)) {
+            return Ok(last);
+        }
+        look *= 10;
     }
+}
+
+/// The source of a message and its number, if it has one.
+pub(super) fn number_of(payload: &[u8]) -> Option<(String, i64)> {
+    let mut last = LastIds::default();
+    note(payload, &mut last);
+    last.first()
 }
 
 /// Takes note of the number of a message. What is no message of an event source says nothing of numbers.

@@ -1,6 +1,6 @@
 //! A message as one line: text for people, JSON for programs.
 
-use super::record::Record;
+use crate::topic::Record;
 use evforge_messages::{Message, Refused, Schema};
 use serde_json::{Value, json};
 use std::fmt;

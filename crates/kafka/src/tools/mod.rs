@@ -2,7 +2,6 @@
 //!
 //! | you look for | it is in |
 //! |---|---|
-//! | the messages of a topic in their order, from anywhere on | [`TopicReader`] |
 //! | messages into a topic, each accounted for | [`Sender`] |
 //! | what is in a topic, from a sample of the newest messages | [`survey`](survey::survey) |
 //! | a message as one line | [`mod@line`] |
@@ -13,17 +12,10 @@
 pub mod forward;
 pub mod line;
 mod pacer;
-mod places;
-mod reader;
-mod record;
 mod renewal;
 pub mod replay;
 mod sender;
 pub mod survey;
 pub mod test_image;
 
-pub use places::Begin;
-pub(crate) use places::{PartitionPlace, places};
-pub use reader::{Next, TopicReader, Until};
-pub use record::Record;
 pub use sender::{Delivery, Outgoing, Sender};

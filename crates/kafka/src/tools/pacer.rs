@@ -24,7 +24,7 @@ impl Pacer {
     }
 
     /// Waits until a message of this time is due. False if `stop` was set before.
-    pub(super) fn wait(&mut self, time_ns: i64, sender: &Sender, stop: &AtomicBool) -> bool {
+    pub(super) fn wait(&mut self, time_ns: i64, sender: &mut Sender, stop: &AtomicBool) -> bool {
         let Some(speed) = self.speed else { return !stop.load(Ordering::Relaxed) };
         let (begin, first) = *self.begin.get_or_insert_with(|| (Instant::now(), time_ns));
         // One that is older than the first is due at once.

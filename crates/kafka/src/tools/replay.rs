@@ -1,10 +1,10 @@
 //! A topic or a file into another topic, with the timing that it had.
 
 use super::pacer::Pacer;
-use super::reader::{Next, TopicReader};
 use super::renewal::{Renewal, Shift};
 use super::sender::{Outgoing, Sender};
 use crate::client::ClientError;
+use crate::topic::{Change, Next, TopicReader};
 use evforge_messages::{Encoder, Ev44, RefusedCounters, Schema};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -44,6 +44,8 @@ pub struct ReplayReport {
     pub refused: RefusedCounters,
     /// Messages that are larger than the topic takes, and were not sent.
     pub too_large: u64,
+    /// What has happened to the topic meanwhile.
+    pub changes: Vec<Change>,
     /// The latest that one was.
     pub latest: Duration,
 }
@@ -67,6 +69,10 @@ pub fn replay_topic(
             Next::Message(record) => record,
             Next::Idle => {
                 sender.poll(Duration::ZERO);
+                continue;
+            }
+            Next::Changed(change) => {
+                report.changes.push(change);
                 continue;
             }
             Next::End => break,

@@ -1,9 +1,7 @@
 //! What is in a topic: from its offsets, and a sample of its newest messages.
 
-use super::places::Begin;
-use super::reader::{Next, TopicReader, Until};
-use super::record::Record;
 use crate::client::{Cause, ClientError, ClientSettings, Deadline};
+use crate::topic::{Begin, Next, Record, TopicReader, Until};
 use evforge_messages::{RefusedCounters, Schema};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -133,7 +131,8 @@ pub fn survey(
         }
         match reader.next(Duration::from_millis(100))? {
             Next::Message(record) => findings.take(&record),
-            Next::Idle => {}
+            // What was there when it was opened is what counts.
+            Next::Idle | Next::Changed(_) => {}
             Next::End => return Ok(findings),
         }
     }

@@ -5,7 +5,8 @@ use crate::common::certificates::Authority;
 use evforge_kafka::client::{
     Admin, Cause, ClientError, ClientSettings, Deadline, Witness, check, first_since, partition_ends,
 };
-use evforge_kafka::tools::{Begin, Sender, TopicReader, Until};
+use evforge_kafka::tools::Sender;
+use evforge_kafka::topic::{Begin, TopicReader, Until};
 use evforge_testkit::kafka_broker::{Broker, BrokerOptions, Listener, Topic, is_possible};
 use evforge_testkit::patience::patience;
 use rdkafka::consumer::BaseConsumer;

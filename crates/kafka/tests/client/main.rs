@@ -3,4 +3,6 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod connection;
+mod one_place;
 mod tools;
+mod topics;

@@ -5,7 +5,8 @@ use evforge_kafka::tools::forward::{LogLine, ValueType, forward};
 use evforge_kafka::tools::replay::{FilePulse, PulseReplay, ReplaySettings, replay_topic};
 use evforge_kafka::tools::survey::{Sample, survey};
 use evforge_kafka::tools::test_image::{TestImage, send_image};
-use evforge_kafka::tools::{Begin, Delivery, Next, Outgoing, Record, Sender, TopicReader, Until};
+use evforge_kafka::tools::{Delivery, Outgoing, Sender};
+use evforge_kafka::topic::{Begin, Next, Record, TopicReader, Until};
 use evforge_messages::{Encoder, Ev44, Message, RefusedReason, Schema};
 use evforge_testkit::kafka_broker::{Broker, Topic, is_possible, shared};
 use evforge_testkit::patience::patience;
@@ -31,6 +32,7 @@ fn read_all(here: &ClientSettings, topic: &str, begin: Begin) -> Vec<Record> {
     loop {
         match reader.next(patience()).expect("messages") {
             Next::Message(record) => records.push(record),
+            Next::Changed(change) => panic!("{change}"),
             Next::Idle => panic!("{topic} does not end"),
             Next::End => return records,
         }
@@ -69,7 +71,7 @@ fn a_topic_with_garbage_in_it_is_surveyed_read_and_replayed() {
     let mut sender = Sender::open(&here, &mixed, &opening()).unwrap();
     assert!(sender.largest() > 19_000_000);
     let send = |sender: &mut Sender, payload: &[u8], partition| {
-        let headers = [("from".to_owned(), Some(b"here".to_vec())), ("none".to_owned(), None)];
+        let headers = [("from".into(), Some(b"here".to_vec())), ("none".into(), None)];
         let message = Outgoing { payload, partition: Some(partition), headers: &headers, key: None };
         assert!(sender.send(&message, &RUN).expect("it is sent"));
     };
@@ -129,8 +131,8 @@ fn a_topic_with_garbage_in_it_is_surveyed_read_and_replayed() {
         assert_eq!(message.pixel_id.first(), Some(1));
         assert!(message.time_ns().is_some_and(|time| time > T + 900_000_000_000));
         numbers.push(message.message_id);
-        assert_eq!(record.headers[0], ("from".to_owned(), Some(b"here".to_vec())));
-        assert_eq!(record.headers[1], ("none".to_owned(), None));
+        assert_eq!(record.headers[0], ("from".into(), Some(b"here".to_vec())));
+        assert_eq!(record.headers[1], ("none".into(), None));
     }
     numbers.sort_unstable();
     assert_eq!(numbers, (1..=31).collect::<Vec<i64>>());

@@ -75,7 +75,7 @@ fn write(producer: &BaseProducer, topic: &str, message: &PacketMessage<'_>, how:
             message
                 .headers
                 .iter()
-                .fold(none, |all, (name, value)| all.insert(Header { key: name, value: Some(value) })),
+                .fold(none, |all, (name, value)| all.insert(Header { key: name, value: value.as_ref() })),
         );
     }
     producer.send(record).map_err(|(error, _)| error).expect("the queue has room");

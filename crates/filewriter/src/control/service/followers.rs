@@ -2,7 +2,7 @@
 
 use super::clock::now_ms;
 use evforge_kafka::client::{ClientError, ClientSettings, Deadline};
-use evforge_kafka::tools::{Begin, Next, Record, TopicReader, Until};
+use evforge_kafka::topic::{Begin, Next, Record, TopicReader, Until};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -145,6 +145,10 @@ impl Reading {
                         *last = record.offset;
                         self.give(News::Message(record, self.read_until_ms));
                     }
+                }
+                Next::Changed(change) => {
+                    self.seen.remove(&change.partition);
+                    self.give(News::Trouble(change.to_string()));
                 }
                 Next::Idle if is_connected && reader.has_caught_up() => self.read_until_ms = now_ms(),
                 Next::Idle => {}

@@ -1,6 +1,6 @@
 //! The pool: starts that any one of several writers takes. This one is a member of their group while it has room for a job.
 
-use evforge_kafka::client::{ClientError, ClientSettings, Witness, explain, explain_error};
+use evforge_kafka::client::{ClientError, ClientSettings, Witness, consumer_of, explain, explain_error};
 use rdkafka::ClientContext;
 use rdkafka::config::RDKafkaLogLevel;
 use rdkafka::consumer::{BaseConsumer, CommitMode, Consumer, ConsumerContext};
@@ -92,8 +92,7 @@ impl Pool {
     pub(super) fn new(settings: &ClientSettings, topic: &str, group: &str) -> Result<Self, ClientError> {
         let mut defaults = POOLING.to_vec();
         defaults.push(("group.id", group));
-        let consumer = settings.config(&defaults)?.create_with_context(Commits::default());
-        let consumer = consumer.map_err(|error| ClientError::settings(explain_error(&error).sentence()))?;
+        let consumer = consumer_of(&settings.config(&defaults)?, Commits::default())?;
         Ok(Self {
             consumer,
             topic: topic.to_owned(),

@@ -1,7 +1,7 @@
 use super::super::test_support::{PULSE, record, taken};
 use super::super::{EventTopics, MonitorPixels, TopicRole};
 use super::*;
-use crate::tools::Record;
+use crate::topic::Record;
 use evforge_messages::da00::Variable;
 use evforge_messages::hs01::{Counts, Dimension};
 use evforge_messages::{Da00, Encoder, F144, Hs01, Pu00, Tdct};

@@ -1,8 +1,9 @@
 use super::*;
 use crate::producer::packer::{Announced, MessageLimits, Packer, PackingRules, Vetoed};
-use crate::producer::record::OwnedRecord;
 use crate::producer::sources::Sources;
-use crate::producer::test_support::{MemoryTransport, frame_batches};
+use crate::producer::test_support::frame_batches;
+use crate::sending::record::OwnedRecord;
+use crate::sending::test_support::MemoryTransport;
 use evforge_core::geometry::LogicalGeometry;
 use evforge_messages::{Message, decode};
 
@@ -57,7 +58,7 @@ fn a_frame_is_a_pu00_and_its_events_numbered_as_one_and_on_one_partition() {
                 assert_eq!((pulse.vetos, pulse.proton_charge), (Some(2), Some(0.5)));
                 let period = (pulse.reference_time == 5_000_000_000).then_some(1);
                 assert_eq!(pulse.period_number, period);
-                assert_eq!(record.headers, [("frame-state".into(), b"complete".to_vec())]);
+                assert_eq!(record.headers, [("frame-state".into(), Some(b"complete".to_vec()))]);
             }
             Message::Ev44(events) => {
                 ids.push(("ev44", events.message_id));

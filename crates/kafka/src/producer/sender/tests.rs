@@ -1,6 +1,6 @@
 use super::*;
-use crate::producer::record::About;
-use crate::producer::test_support::MemoryTransport;
+use crate::sending::record::About;
+use crate::sending::test_support::MemoryTransport;
 use proptest::prelude::*;
 
 const SECOND: Duration = Duration::from_secs(1);

@@ -1,12 +1,8 @@
 use super::*;
-use crate::producer::record::About;
+use crate::sending::record::About;
 use proptest::prelude::*;
 
-fn record<'a>(
-    payload: &'a [u8],
-    id: i64,
-    headers: &'a [(std::borrow::Cow<'static, str>, Vec<u8>)],
-) -> Record<'a> {
+fn record<'a>(payload: &'a [u8], id: i64, headers: &'a [crate::client::Header]) -> Record<'a> {
     Record {
         topic: "freia_detector",
         partition: (id % 2 == 0).then_some(3),
@@ -121,7 +117,7 @@ proptest! {
     fn any_file_is_read_without_harm(bytes: Vec<u8>, flip in any::<prop::sample::Index>(), with_magic: bool) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("spill-0000000000.messages");
-        let headers = [("name".into(), vec![1, 2, 3])];
+        let headers = [("name".into(), Some(vec![1, 2, 3])), ("none".into(), None)];
         let mut file = if with_magic { MAGIC.to_vec() } else { Vec::new() };
         file.extend_from_slice(&bytes);
         let mut good = Vec::new();

@@ -1,6 +1,8 @@
 //! A message of a topic, with where it was.
 
+use crate::client::{Header, headers_of};
 use evforge_messages::{Message, Refused, decode};
+use rdkafka::message::{BorrowedMessage, Message as _};
 
 /// A message of a topic.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,12 +16,24 @@ pub struct Record {
     /// Its key.
     pub key: Option<Vec<u8>>,
     /// What travels with it: names and values, in their order.
-    pub headers: Vec<(String, Option<Vec<u8>>)>,
+    pub headers: Vec<Header>,
     /// Its content; empty where there is none.
     pub payload: Vec<u8>,
 }
 
 impl Record {
+    /// What librdkafka has.
+    pub(super) fn of(message: &BorrowedMessage<'_>) -> Self {
+        Self {
+            partition: message.partition(),
+            offset: message.offset(),
+            time_ms: message.timestamp().to_millis(),
+            key: message.key().map(<[u8]>::to_vec),
+            headers: headers_of(message),
+            payload: message.payload().map(<[u8]>::to_vec).unwrap_or_default(),
+        }
+    }
+
     /// What it says.
     ///
     /// # Errors

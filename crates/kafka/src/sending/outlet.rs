@@ -1,8 +1,11 @@
-//! Messages to a topic that whoever makes them never waits for: what finds no room is left out, and counted.
+//! Messages to topics that whoever makes them never waits for: what finds no room is left out, and counted.
 
+use super::producer::config;
 use super::record::{About, FailureKind, Record, Refused, Report, Ticket, Transport};
 use super::transport::KafkaTransport;
-use crate::client::{ClientError, ClientSettings};
+use crate::client::{ClientError, ClientSettings, Complaint, Header};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 evforge_core::counters! {
@@ -22,58 +25,96 @@ evforge_core::counters! {
     }
 }
 
-/// The way of messages to a topic. No broker need be there when it is made, and none when messages are offered: librdkafka connects in
+/// A message to be sent.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Outgoing<'a> {
+    /// Where to.
+    pub topic: &'a str,
+    /// Messages with the same key go to the same partition, in their order.
+    pub key: Option<&'a [u8]>,
+    /// Its content.
+    pub payload: &'a [u8],
+    /// Its partition; none: the one of its key, or any.
+    pub partition: Option<i32>,
+    /// What travels with it.
+    pub headers: &'a [Header],
+    /// Its time, in milliseconds since 1970; 0 is now.
+    pub timestamp_ms: i64,
+}
+
+/// What has become of a message that was offered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Offered {
+    /// It is on its way.
+    Taken,
+    /// The memory is full of earlier ones.
+    NoRoom,
+    /// It cannot be sent at all.
+    Never(String),
+}
+
+/// The way of messages to topics. No broker need be there when it is made, and none when messages are offered: librdkafka connects in
 /// a thread of its own as soon as it can.
 pub struct MessageOutlet {
     transport: Box<dyn Transport>,
-    topic: String,
     reports: Vec<Report>,
     counters: MessageOutletCounters,
+    failures: BTreeMap<String, u64>,
     last_failure: Option<String>,
 }
 
 impl MessageOutlet {
-    /// To a topic, with so many bytes of memory for what is not acknowledged. No broker is asked.
+    /// With so many bytes of memory for what is not acknowledged, and further settings that are used unless the settings say otherwise. No
+    /// broker is asked.
     ///
     /// # Errors
-    /// If a setting is wrong, or librdkafka refuses an option.
-    pub fn new(settings: &ClientSettings, topic: &str, memory: u64) -> Result<Self, ClientError> {
+    /// If a setting is wrong.
+    pub fn new(
+        settings: &ClientSettings,
+        memory: u64,
+        defaults: &[(&str, &str)],
+    ) -> Result<Self, ClientError> {
         let kilobytes = (memory / 1024).max(1).to_string();
-        let config = settings.config(&[
-            ("enable.idempotence", "true"),
-            ("acks", "all"),
-            ("linger.ms", "5"),
-            ("message.timeout.ms", "30000"),
-            ("queue.buffering.max.kbytes", &kilobytes),
-        ])?;
-        let transport =
-            KafkaTransport::new(&config).map_err(|error| ClientError::settings(error.to_string()))?;
-        Ok(Self::by(Box::new(transport), topic))
+        let own = [("message.timeout.ms", "30000"), ("queue.buffering.max.kbytes", &kilobytes)];
+        let config = config(settings, &[&own, defaults].concat())?;
+        Ok(Self::by(Box::new(KafkaTransport::new(&config)?)))
     }
 
-    fn by(transport: Box<dyn Transport>, topic: &str) -> Self {
-        let (reports, counters) = (Vec::new(), MessageOutletCounters::default());
-        Self { transport, topic: topic.to_owned(), reports, counters, last_failure: None }
-    }
-
-    /// Offers a message: `timestamp_ms` in milliseconds since 1970; messages of the same key stay in their order. Does not wait.
-    pub fn offer(&mut self, key: &str, timestamp_ms: i64, payload: &[u8]) {
-        let record = Record {
-            topic: &self.topic,
-            partition: None,
-            key: Some(key.as_bytes()),
-            timestamp_ms,
-            payload,
-            headers: &[],
-            about: About::default(),
-        };
-        let ticket = Ticket { bytes: payload.len() as u64, ..Ticket::default() };
-        self.counters.messages_offered += 1;
-        match self.transport.send(&record, ticket) {
-            Ok(()) => self.counters.messages_waiting += 1,
-            Err(Refused::Full) => self.counters.messages_without_room += 1,
-            Err(Refused::Never(kind, reason)) => self.fail(kind, reason),
+    fn by(transport: Box<dyn Transport>) -> Self {
+        Self {
+            transport,
+            reports: Vec::new(),
+            counters: MessageOutletCounters::default(),
+            failures: BTreeMap::new(),
+            last_failure: None,
         }
+    }
+
+    /// Offers a message. Does not wait.
+    pub fn offer(&mut self, message: &Outgoing<'_>) -> Offered {
+        let Outgoing { topic, key, payload, partition, headers, timestamp_ms } = *message;
+        let record =
+            Record { topic, partition, key, timestamp_ms, payload, headers, about: About::default() };
+        let ticket = Ticket { bytes: payload.len() as u64, ..Ticket::default() };
+        match self.transport.send(&record, ticket) {
+            Ok(()) => {
+                self.counters.messages_offered += 1;
+                self.counters.messages_waiting += 1;
+                Offered::Taken
+            }
+            Err(Refused::Full) => Offered::NoRoom,
+            Err(Refused::Never(kind, reason)) => {
+                self.counters.messages_offered += 1;
+                self.fail(kind, reason.clone());
+                Offered::Never(reason)
+            }
+        }
+    }
+
+    /// A message that found no room is not offered again.
+    pub fn leave_out(&mut self) {
+        self.counters.messages_offered += 1;
+        self.counters.messages_without_room += 1;
     }
 
     /// Takes note of what has become of messages; waits no longer than this for the first report.
@@ -102,13 +143,17 @@ impl MessageOutlet {
             FailureKind::Purged => &mut self.counters.messages_given_up,
             FailureKind::Other => &mut self.counters.messages_failed,
         } += 1;
+        if kind != FailureKind::Purged {
+            *self.failures.entry(reason.clone()).or_default() += 1;
+        }
         self.last_failure = Some(reason);
     }
 
-    /// Waits until all messages are acknowledged or have failed, for so long at most; what is left is given up.
-    pub fn finish(&mut self, within: Duration) {
+    /// Waits until all messages are acknowledged or have failed, for so long at most or until `stop` is set; what is left is given up.
+    pub fn finish(&mut self, within: Duration, stop: &AtomicBool) {
         let deadline = Instant::now() + within;
-        while self.counters.messages_waiting > 0 && Instant::now() < deadline {
+        while self.counters.messages_waiting > 0 && Instant::now() < deadline && !stop.load(Ordering::Relaxed)
+        {
             self.poll(Duration::from_millis(50));
         }
         if self.counters.messages_waiting > 0 {
@@ -123,8 +168,27 @@ impl MessageOutlet {
 
     /// What stands between this program and a broker, or what the last message failed for; none if nothing is wrong.
     pub fn trouble(&self) -> Option<String> {
-        let fatal = self.transport.fatal();
-        fatal.or_else(|| Some(self.transport.trouble()?.words)).or_else(|| self.last_failure.clone())
+        self.fatal().or_else(|| Some(self.transport.trouble()?.words)).or_else(|| self.last_failure.clone())
+    }
+
+    /// Why nothing can be sent any more, if that is so.
+    pub fn fatal(&self) -> Option<String> {
+        self.transport.fatal()
+    }
+
+    /// What librdkafka has complained about since something was acknowledged.
+    pub fn complaints(&self) -> Vec<Complaint> {
+        self.transport.complaints()
+    }
+
+    /// Why messages have failed, and how many for each reason.
+    pub fn failures(&self) -> &BTreeMap<String, u64> {
+        &self.failures
+    }
+
+    /// The same, and forgets them.
+    pub fn take_failures(&mut self) -> BTreeMap<String, u64> {
+        std::mem::take(&mut self.failures)
     }
 
     /// What has become of all messages.
@@ -135,24 +199,32 @@ impl MessageOutlet {
 
 #[cfg(test)]
 mod tests {
-    use super::super::test_support::MemoryTransport;
     use super::*;
+    use crate::sending::test_support::MemoryTransport;
     use evforge_core::counter::{CounterSet, Law};
 
     #[test]
     fn every_message_is_accounted_for_and_none_is_waited_for() {
         let transport = MemoryTransport::new(2);
-        let mut outlet = MessageOutlet::by(Box::new(transport.clone()), "trains");
+        let mut outlet = MessageOutlet::by(Box::new(transport.clone()));
+        let offer = |outlet: &mut MessageOutlet, timestamp_ms| {
+            let (key, payload) = (Some(&b"module"[..]), &b"content"[..]);
+            let message = Outgoing { topic: "trains", key, payload, timestamp_ms, ..Outgoing::default() };
+            if outlet.offer(&message) == Offered::NoRoom {
+                outlet.leave_out();
+            }
+        };
+        let end = |outlet: &mut MessageOutlet, seconds| {
+            outlet.finish(Duration::from_secs(seconds), &AtomicBool::new(false))
+        };
         transport.broker().is_down = true;
-        for _ in 0..3 {
-            outlet.offer("module", 7, b"content");
-        }
+        (0..3).for_each(|_| offer(&mut outlet, 7));
         outlet.poll(Duration::ZERO);
         let counters = outlet.counters();
         assert_eq!((counters.messages_waiting, counters.messages_without_room), (2, 1));
         assert_eq!(counters.imbalance(Law::Outputs), 0);
         transport.broker().is_down = false;
-        outlet.finish(Duration::from_secs(1));
+        end(&mut outlet, 1);
         let counters = outlet.counters();
         assert_eq!((counters.messages_acknowledged, counters.bytes_acknowledged), (2, 14));
         let first = transport.broker().topic[0].clone();
@@ -161,14 +233,14 @@ mod tests {
             ("trains", Some(&b"module"[..]), 7)
         );
         transport.broker().fails = Some(FailureKind::UnknownTopic);
-        outlet.offer("module", 8, b"content");
-        outlet.finish(Duration::from_secs(1));
+        offer(&mut outlet, 8);
+        end(&mut outlet, 1);
         assert_eq!(outlet.counters().messages_of_unknown_topic, 1);
         assert!(outlet.trouble().is_some());
         // What is not acknowledged at the end is given up.
         transport.broker().is_down = true;
-        outlet.offer("module", 9, b"content");
-        outlet.finish(Duration::ZERO);
+        offer(&mut outlet, 9);
+        end(&mut outlet, 0);
         let counters = outlet.counters();
         assert_eq!((counters.messages_given_up, counters.messages_waiting), (1, 0));
         assert_eq!(counters.imbalance(Law::Outputs), 0);

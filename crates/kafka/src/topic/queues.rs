@@ -1,25 +1,24 @@
-//! Partitions of a topic, each read through a queue of its own.
+//! Partitions of topics, each read through a queue of its own.
 
-use super::{Cause, ClientError, Witness, failed};
+use crate::client::{Cause, ClientError, Consumer, Witness, failed};
+use rdkafka::consumer::Consumer as _;
 use rdkafka::consumer::base_consumer::PartitionQueue;
-use rdkafka::consumer::{BaseConsumer, Consumer};
 use rdkafka::error::KafkaError;
 use rdkafka::{Message as _, Offset, TopicPartitionList};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Begins to read partitions, each from this offset on: the queues, in the order given.
+/// Begins to read partitions (topic, number), each from this offset on: the queues, in the order given.
 ///
 /// # Errors
 /// If the client has no such partition.
-pub(crate) fn read_partitions(
-    consumer: &Arc<BaseConsumer<Witness>>,
-    topic: &str,
-    places: &[(i32, i64)],
+pub(super) fn assign(
+    consumer: &Arc<Consumer>,
+    places: &[(&str, i32, i64)],
 ) -> Result<Vec<PartitionQueue<Witness>>, ClientError> {
     let mut assignment = TopicPartitionList::new();
     let mut queues = Vec::new();
-    for &(number, first) in places {
+    for &(topic, number, first) in places {
         assignment
             .add_partition_offset(topic, number, Offset::Offset(first))
             .map_err(|error| failed(topic, &error))?;
@@ -28,7 +27,7 @@ pub(crate) fn read_partitions(
             ClientError::new(Cause::Other, format!("partition {number} of {topic} has no queue"))
         })?);
     }
-    consumer.assign(&assignment).map_err(|error| failed(topic, &error))?;
+    consumer.assign(&assignment).map_err(|error| failed("its partitions", &error))?;
     Ok(queues)
 }
 
@@ -36,7 +35,7 @@ pub(crate) fn read_partitions(
 ///
 /// # Errors
 /// If a message came through it, which would be lost.
-pub(crate) fn serve_client(consumer: &BaseConsumer<Witness>) -> Result<Option<KafkaError>, ClientError> {
+pub(super) fn serve(consumer: &Consumer) -> Result<Option<KafkaError>, ClientError> {
     match consumer.poll(Duration::ZERO) {
         None => Ok(None),
         Some(Err(error)) => Ok(Some(error)),

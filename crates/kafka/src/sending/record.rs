@@ -1,6 +1,6 @@
 //! A message on its way to a topic.
 
-use crate::packets::PacketHeader;
+use crate::client::{Complaint, Header};
 
 /// A message with everything that a broker is given, borrowed from whoever made it.
 #[derive(Clone, Copy, Debug)]
@@ -9,10 +9,10 @@ pub(crate) struct Record<'a> {
     /// None: librdkafka chooses by the key.
     pub(crate) partition: Option<i32>,
     pub(crate) key: Option<&'a [u8]>,
-    /// Milliseconds since 1970.
+    /// Milliseconds since 1970; 0 is now.
     pub(crate) timestamp_ms: i64,
     pub(crate) payload: &'a [u8],
-    pub(crate) headers: &'a [PacketHeader],
+    pub(crate) headers: &'a [Header],
     pub(crate) about: About<'a>,
 }
 
@@ -36,7 +36,7 @@ pub(crate) struct OwnedRecord {
     pub(crate) key: Option<Vec<u8>>,
     pub(crate) timestamp_ms: i64,
     pub(crate) payload: Vec<u8>,
-    pub(crate) headers: Vec<PacketHeader>,
+    pub(crate) headers: Vec<Header>,
     pub(crate) events: u64,
     pub(crate) source: String,
     pub(crate) id: i64,
@@ -156,6 +156,11 @@ pub(crate) trait Transport: Send {
 
     /// Requests sent again so far.
     fn retries(&self) -> u64;
+
+    /// What it has complained about since something was acknowledged, in the words of the client.
+    fn complaints(&self) -> Vec<Complaint> {
+        Vec::new()
+    }
 
     /// Gives up everything that has not been acknowledged; the reports follow.
     fn purge(&mut self);

@@ -1,13 +1,12 @@
 //! Messages to Kafka, by librdkafka.
 
-use super::last_ids::LastIds;
+use super::producer::producer;
 use super::record::{FailureKind, OnDisk, OwnedRecord, Record, Refused, Report, Ticket, Transport, Trouble};
-use super::topic_end::note;
-use crate::client::{Complaint, Witness};
+use crate::client::{ClientError, Complaint, Witness, explain, explain_error, headers_of};
 use rdkafka::client::ClientContext;
 use rdkafka::config::{ClientConfig, RDKafkaLogLevel};
 use rdkafka::error::{KafkaError, RDKafkaErrorCode};
-use rdkafka::message::{BorrowedMessage, DeliveryResult, Header, Headers as _, Message as _, OwnedHeaders};
+use rdkafka::message::{BorrowedMessage, DeliveryResult, Header, Message as _, OwnedHeaders};
 use rdkafka::producer::{BaseProducer, BaseRecord, Producer, ProducerContext, PurgeConfig};
 use rdkafka::statistics::Statistics;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -57,7 +56,10 @@ impl ProducerContext for Context {
     type DeliveryOpaque = Box<Ticket>;
 
     fn delivery(&self, result: &DeliveryResult<'_>, ticket: Box<Ticket>) {
-        let failure = result.as_ref().err().map(|(error, _)| (kind(error), reason(error)));
+        let failure = result
+            .as_ref()
+            .err()
+            .map(|(error, message)| (kind(error), format!("topic {}: {}", message.topic(), reason(error))));
         if failure.is_none() {
             self.witness.clear();
         }
@@ -72,30 +74,22 @@ impl ProducerContext for Context {
     }
 }
 
-/// A message that was given up, if it belongs on the disk.
+/// A message that was given up, if it belongs on the disk. Its source and number are in its payload.
 fn given_up(message: &BorrowedMessage<'_>, ticket: &Ticket) -> Option<OwnedRecord> {
     if !matches!(ticket.on_disk, OnDisk::Then { .. }) {
         return None;
     }
-    let payload = message.payload().unwrap_or_default();
-    let mut ids = LastIds::default();
-    note(payload, &mut ids);
-    let (source, id) = ids.first().unwrap_or_default();
-    let headers = message.headers().into_iter().flat_map(|headers| headers.iter());
     Some(OwnedRecord {
         topic: message.topic().to_owned(),
         // Not yet chosen where the topic was not known.
         partition: Some(message.partition()).filter(|partition| *partition >= 0),
         key: message.key().map(<[u8]>::to_vec),
         timestamp_ms: message.timestamp().to_millis().unwrap_or(0),
-        payload: payload.to_vec(),
-        headers: headers
-            .map(|header| (header.key.to_owned().into(), header.value.unwrap_or_default().to_vec()))
-            .collect(),
+        payload: message.payload().unwrap_or_default().to_vec(),
+        headers: headers_of(message),
         events: ticket.events,
-        source,
-        id,
         arrival_ns: ticket.arrival_ns,
+        ..OwnedRecord::default()
     })
 }
 
@@ -122,7 +116,7 @@ fn reason(error: &KafkaError) -> String {
             "the partition is gone: its topic was deleted, or has fewer partitions now ({error})"
         );
     }
-    error.to_string()
+    error.rdkafka_error_code().map_or_else(|| explain_error(error), explain).sentence()
 }
 
 impl KafkaTransport {
@@ -130,8 +124,8 @@ impl KafkaTransport {
     ///
     /// # Errors
     /// If librdkafka refuses an option.
-    pub(crate) fn new(config: &ClientConfig) -> Result<Self, KafkaError> {
-        Ok(Self { producer: config.create_with_context(Context::default())? })
+    pub(crate) fn new(config: &ClientConfig) -> Result<Self, ClientError> {
+        Ok(Self { producer: producer(config, Context::default())? })
     }
 }
 
@@ -145,7 +139,7 @@ impl Transport for KafkaTransport {
         if !record.headers.is_empty() {
             let headers = OwnedHeaders::new_with_capacity(record.headers.len());
             message.headers = Some(record.headers.iter().fold(headers, |headers, (name, value)| {
-                headers.insert(Header { key: name, value: Some(value) })
+                headers.insert(Header { key: name, value: value.as_ref() })
             }));
         }
         match self.producer.send(message) {
@@ -181,6 +175,10 @@ impl Transport for KafkaTransport {
         Some(Trouble { words: cause.sentence(), is_total })
     }
 
+    fn complaints(&self) -> Vec<Complaint> {
+        self.producer.context().witness.complaints()
+    }
+
     fn fatal(&self) -> Option<String> {
         let (code, reason) = self.producer.client().fatal_error()?;
         Some(format!("librdkafka cannot go on without losing or doubling messages: {reason} ({code})"))
@@ -209,6 +207,6 @@ mod tests {
             assert!(reason(&error).to_lowercase().contains("partition"), "{}", reason(&error));
         }
         let error = KafkaError::MessageProduction(RDKafkaErrorCode::MessageSizeTooLarge);
-        assert_eq!((kind(&error), reason(&error)), (FailureKind::TooLarge, error.to_string()));
+        assert_eq!(kind(&error), FailureKind::TooLarge);
     }
 }

@@ -1,0 +1,192 @@
+//! A partition, read in its order: where it is, where it ends, and what becomes of its place.
+
+use super::change::What;
+use super::ids::TopicId;
+use super::state::TopicState;
+use crate::client::{ClientError, Witness, cause_of_failure, failed};
+use rdkafka::consumer::base_consumer::PartitionQueue;
+use rdkafka::error::KafkaError;
+use rdkafka::message::{BorrowedMessage, Message as _};
+use rdkafka::types::RDKafkaErrorCode as Code;
+use std::time::{Duration, Instant};
+
+/// Where a partition is begun.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// Its topic, by its place in the list of all.
+    pub topic: usize,
+    /// Its number.
+    pub number: i32,
+    /// The oldest message.
+    pub low: i64,
+    /// The number of the next message.
+    pub high: i64,
+    /// The id of the topic that it is a place of; none if that is not known.
+    pub id: Option<TopicId>,
+    /// The first message that is read.
+    pub first: i64,
+    /// The first one that is not read any more; none to read on for ever.
+    pub end: Option<i64>,
+}
+
+/// What a partition has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step<T> {
+    /// A message, as it was read.
+    Message(T),
+    /// None so far.
+    Nothing,
+    /// None further, at the moment or at all.
+    AtEnd,
+}
+
+/// A partition.
+pub struct PartitionReader {
+    /// Where it was begun.
+    pub place: Place,
+    /// The number of the next message.
+    pub position: i64,
+    /// Nothing is there that has not been read, as far as the brokers have said.
+    pub is_at_end: bool,
+    /// All has been read that was there when reading began.
+    pub has_caught_up: bool,
+    /// Its queue; none while it is not read.
+    pub(super) queue: Option<PartitionQueue<Witness>>,
+    /// When a message came last.
+    last: Instant,
+    /// When its place, or its topic, turned out not to be there.
+    lost: Option<Instant>,
+    /// That it is not there any more has been said.
+    is_gone: bool,
+}
+
+impl PartitionReader {
+    pub(super) fn new(place: Place) -> Self {
+        let is_at_end = place.first >= place.high;
+        Self {
+            place,
+            position: place.first,
+            is_at_end,
+            has_caught_up: is_at_end,
+            queue: None,
+            last: Instant::now(),
+            // A place of an earlier reading.
+            lost: (place.first < place.low || place.first > place.high).then(Instant::now),
+            is_gone: false,
+        }
+    }
+
+    /// True if nothing more is read.
+    pub fn is_over(&self) -> bool {
+        self.place.end.is_some_and(|end| self.position >= end)
+    }
+
+    /// Nothing more is read from now on.
+    pub fn end_here(&mut self) {
+        self.place.end = Some(self.position);
+        self.has_caught_up = true;
+    }
+
+    /// Since when its place is lost.
+    pub(super) fn lost(&self) -> Option<Instant> {
+        self.lost
+    }
+
+    /// The next message, as `read` makes it of what librdkafka has, if there is one within `wait`.
+    ///
+    /// # Errors
+    /// If it cannot be read and will not be.
+    pub(super) fn next<T>(
+        &mut self,
+        wait: Duration,
+        witness: &Witness,
+        read: impl FnOnce(&BorrowedMessage<'_>) -> T,
+    ) -> Result<Step<T>, ClientError> {
+        let Some(queue) = self.queue.as_ref().filter(|_| !self.is_over()) else { return Ok(Step::AtEnd) };
+        let code = match queue.poll(wait) {
+            None if self.is_at_end => return Ok(Step::AtEnd),
+            None => return Ok(Step::Nothing),
+            Some(Ok(message)) => {
+                let offset = message.offset();
+                self.last = Instant::now();
+                if let Some(end) = self.place.end.filter(|end| offset >= *end) {
+                    // Marks of transactions, which nobody gets to see, were the last.
+                    self.position = end;
+                    (self.is_at_end, self.has_caught_up) = (true, true);
+                    return Ok(Step::AtEnd);
+                }
+                self.position = offset + 1;
+                self.is_at_end = false;
+                self.has_caught_up |= self.position >= self.place.high;
+                return Ok(Step::Message(read(&message)));
+            }
+            Some(Err(KafkaError::PartitionEOF(_))) => {
+                (self.is_at_end, self.has_caught_up) = (true, true);
+                if let Some(end) = self.place.end.filter(|end| *end <= self.place.high) {
+                    self.position = end;
+                }
+                return Ok(Step::AtEnd);
+            }
+            Some(Err(error)) => (error.rdkafka_error_code().unwrap_or(Code::Fail), error),
+        };
+        let (code, error) = code;
+        match code {
+            Code::AutoOffsetReset
+            | Code::OffsetOutOfRange
+            | Code::UnknownTopic
+            | Code::UnknownTopicOrPartition
+            | Code::UnknownPartition => {
+                self.lost.get_or_insert_with(Instant::now);
+            }
+            _ if cause_of_failure(&error).is_final() => {
+                witness.note(code, &error.to_string());
+                return Err(failed(&format!("partition {}", self.place.number), &error));
+            }
+            _ => {}
+        }
+        witness.note(code, &error.to_string());
+        Ok(Step::Nothing)
+    }
+
+    /// The brokers do not have it. Says so once, with the second answer: a broker that has just started does not know its topics yet. Ends
+    /// where it was not read for ever.
+    pub(super) fn is_missing(&mut self, asked: Instant) -> Option<What> {
+        let is_second = *self.lost.get_or_insert(asked) < asked;
+        let news = is_second && !std::mem::replace(&mut self.is_gone, true);
+        if news && self.place.end.is_some() {
+            self.end_here();
+        }
+        news.then_some(What::Gone { was_at: self.position })
+    }
+
+    /// Compares its place with what brokers say of its topic, of which it has these oldest and next messages. Says what has happened, and reads on from where that leaves it.
+    pub(super) fn judge(
+        &mut self,
+        state: &TopicState,
+        (low, high): (i64, i64),
+        asked: Instant,
+    ) -> Option<What> {
+        // Unknown where there are no ids.
+        let is_other = self.place.id.zip(state.id).map(|(known, now)| known != now);
+        self.place.id = state.id.or(self.place.id);
+        let was_lost = self.lost.take_if(|lost| *lost <= asked).is_some();
+        let was_at = self.position;
+        self.is_gone = false;
+        // What came since it was asked is not known to the answer.
+        let is_behind_end = high < was_at && (was_lost || self.last < asked);
+        let what = match is_other {
+            Some(true) => What::Anew { was_at, first: low },
+            None if is_behind_end => What::Anew { was_at, first: low },
+            Some(false) if is_behind_end => What::Cut { was_at, end: high },
+            _ if was_lost && was_at < low => What::Removed { messages: low.abs_diff(was_at), first: low },
+            _ => return None,
+        };
+        self.position = what.next();
+        self.is_at_end = self.position >= high;
+        if self.place.end.is_some() && !matches!(what, What::Removed { .. }) {
+            // What was to be read is not there any more.
+            self.end_here();
+        }
+        Some(what)
+    }
+}
