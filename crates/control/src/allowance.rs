@@ -1,5 +1,6 @@
 //! How often somebody may ask, by address.
 
+use evforge_core::seats::network;
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
 use std::time::Instant;
@@ -63,17 +64,6 @@ impl Allowances {
             *left -= 1.0;
         }
         has
-    }
-}
-
-/// Whose allowance an address shares: of IPv6, all addresses of one network (64 bits) are one.
-pub fn network(address: IpAddr) -> IpAddr {
-    match address.to_canonical() {
-        IpAddr::V6(address) => {
-            let [a, b, c, d, ..] = address.segments();
-            Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0).into()
-        }
-        address => address,
     }
 }
 

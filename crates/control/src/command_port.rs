@@ -4,17 +4,18 @@
 //! how long a client may keep its connection without a word or without taking a reply. What is too much waits in the kernel's
 //! buffers, or is closed; nothing of it costs the run more than the reading of its counters.
 
-use crate::commands::{Generation, LARGEST_REQUEST, reply};
+use crate::commands::{CommandError, Generation, LARGEST_REQUEST, reply};
 use crate::desk::{ControlDesk, Origin};
+use evforge_core::seats::{Limits, Seat, Seats};
 use std::io::{ErrorKind, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Clients at a time; further ones are accepted and closed.
-pub const MOST_CLIENTS: usize = 16;
+/// Clients at a time.
+pub const SEATS: Limits = Limits { most: 32, most_of_one: 16 };
 
 /// Requests that a client may send at once.
 const BURST: u32 = 200;
@@ -26,7 +27,9 @@ const PATIENCE: Duration = Duration::from_millis(50);
 /// How long connections may do nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Patience {
-    /// Without a request.
+    /// Without a first request that the port knows. People type it.
+    pub first: Duration,
+    /// Without a further request.
     pub idle: Duration,
     /// Without taking a reply.
     pub reply: Duration,
@@ -34,7 +37,8 @@ pub struct Patience {
 
 impl Default for Patience {
     fn default() -> Self {
-        Self { idle: Duration::from_secs(600), reply: Duration::from_secs(5) }
+        let [first, idle, reply] = [60, 600, 5].map(Duration::from_secs);
+        Self { first, idle, reply }
     }
 }
 
@@ -85,8 +89,7 @@ impl BoundCommandPort {
     ) -> std::io::Result<CommandPort> {
         let Self { listener, address } = self;
         let stop = Arc::new(AtomicBool::new(false));
-        let service =
-            Service { desk, generation, patience, stop: Arc::clone(&stop), clients: Arc::default() };
+        let service = Service { desk, generation, patience, stop: Arc::clone(&stop), seats: Arc::default() };
         let thread = std::thread::Builder::new()
             .name("command port".into())
             .spawn(move || service.accept(&listener))?;
@@ -126,26 +129,20 @@ struct Service {
     generation: Generation,
     patience: Patience,
     stop: Arc<AtomicBool>,
-    clients: Arc<AtomicUsize>,
-}
-
-/// One of the clients at a time; not any more when it is dropped.
-struct Place(Arc<AtomicUsize>);
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::AcqRel);
-    }
+    seats: Arc<Seats<Arc<TcpStream>>>,
 }
 
 impl Service {
     fn accept(&self, listener: &TcpListener) {
         let mut connections: Vec<JoinHandle<()>> = Vec::new();
         while !self.stop.load(Ordering::Relaxed) {
-            match listener.accept() {
-                Ok((stream, peer)) => connections.extend(self.take(stream, peer)),
-                // Nobody, or no descriptor for them.
-                Err(_) => std::thread::sleep(PATIENCE),
+            let late = self.seats.out_of_time(self.patience.first, Instant::now());
+            self.desk.counts().count(|counts| counts.connections_timed_out += late.len() as u64);
+            close(late);
+            match (!self.seats.is_crowded(SEATS)).then(|| listener.accept()) {
+                Some(Ok((stream, peer))) => connections.extend(self.take(stream, peer)),
+                // Nobody, no descriptor for them, or too many that have to go first.
+                Some(Err(_)) | None => std::thread::sleep(PATIENCE),
             }
             connections.retain(|connection| !connection.is_finished());
         }
@@ -154,37 +151,52 @@ impl Service {
         }
     }
 
-    /// Serves a client, unless there are too many: then it is closed.
+    /// Serves a client, unless there are too many: then it is closed, or the oldest that has asked for nothing.
     fn take(&self, stream: TcpStream, peer: SocketAddr) -> Option<JoinHandle<()>> {
-        let counts = self.desk.counts();
-        let place = Place(Arc::clone(&self.clients));
-        if self.clients.fetch_add(1, Ordering::AcqRel) >= MOST_CLIENTS {
-            counts.count(|counts| counts.connections_refused += 1);
-            return None;
-        }
-        counts.count(|counts| counts.connections += 1);
+        let (counts, stream) = (self.desk.counts(), Arc::new(stream));
+        let taken = self.seats.take(peer.ip(), SEATS, Arc::clone(&stream), Instant::now());
+        let is_closed = !matches!(taken, Ok((_, None)));
+        counts.count(|counts| {
+            counts.connections += u64::from(taken.is_ok());
+            counts.connections_refused += u64::from(is_closed);
+        });
+        let (seat, gives_way) = taken.ok()?;
+        close(gives_way);
         let service = self.clone();
         let serve = move || {
             // What happens on a connection ends it, at worst.
-            let _ = service.serve(stream, peer);
-            drop(place);
+            let _ = service.serve(&stream, peer, &seat);
         };
         std::thread::Builder::new().name("command client".into()).spawn(serve).ok()
     }
 
-    fn serve(&self, mut stream: TcpStream, peer: SocketAddr) -> std::io::Result<()> {
+    fn serve(
+        &self,
+        mut stream: &TcpStream,
+        peer: SocketAddr,
+        seat: &Seat<Arc<TcpStream>>,
+    ) -> std::io::Result<()> {
         stream.set_nonblocking(false)?;
         stream.set_read_timeout(Some(PATIENCE))?;
         stream.set_write_timeout(Some(self.patience.reply))?;
         stream.set_nodelay(true)?;
         let origin = Origin { way: "command port", peer: Some(peer) };
         let is_over = || self.stop.load(Ordering::Relaxed);
-        converse(&mut stream, &self.desk, &origin, self.generation, self.patience.idle, &is_over)
+        let asked = || _ = seat.keep();
+        converse(&mut stream, &self.desk, &origin, self.generation, self.patience.idle, &is_over, &asked)
+    }
+}
+
+/// The threads that read from them find that they have ended.
+fn close(connections: impl IntoIterator<Item = Arc<TcpStream>>) {
+    for connection in connections {
+        let _ = connection.shutdown(Shutdown::Both);
     }
 }
 
 /// Answers the requests that come on a stream, as the port does on each of its connections, until the other end leaves, says
-/// nothing for `idle`, or it `is_over`. Reading may time out: then it is asked whether it is over.
+/// nothing for `idle`, or it `is_over`. Reading may time out: then it is asked whether it is over. `asked` hears of each request that
+/// the port knows.
 ///
 /// # Errors
 /// If the stream fails, or does not take an answer in time.
@@ -195,6 +207,7 @@ pub fn converse(
     generation: Generation,
     idle: Duration,
     is_over: &dyn Fn() -> bool,
+    asked: &dyn Fn(),
 ) -> std::io::Result<()> {
     // One more than a request may have, so that it is known if there is more.
     let mut buffer = vec![0; LARGEST_REQUEST + 1];
@@ -219,6 +232,9 @@ pub fn converse(
         }
         let request = buffer.get(..read).unwrap_or_default();
         let reply = reply(desk, origin, request, generation);
+        if reply != CommandError::Command.reply() && reply != CommandError::Size.reply() {
+            asked();
+        }
         if let Err(error) = stream.write_all(reply.as_bytes()) {
             if is_time_out(&error) {
                 desk.counts().count(|counts| counts.connections_timed_out += 1);

@@ -16,7 +16,7 @@ evforge_core::counters! {
     /// What has been asked of a run.
     pub struct ControlCounters: "control" {
         connections: Information, Times, "Connections to the command port that were taken.";
-        connections_refused: Information, Times, "Connections to the command port that were closed at once: too many at a time.";
+        connections_refused: Information, Times, "Connections to the command port that were closed as there were too many at a time: at once, or before they had asked for anything.";
         connections_timed_out: Information, Times, "Connections to the command port that were closed because nothing came or went for too long.";
         commands: Information, Times, "Commands and requests.";
         commands_unknown: Information, Times, "Commands that nobody knows, or whose arguments or size were wrong.";

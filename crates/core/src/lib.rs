@@ -33,6 +33,7 @@
 //! | the state of a run, for reports, pages and outputs | [`run_state`] |
 //! | whether data come in: waiting, live, stalled, rejecting, ended | [`feed`] |
 //! | host names and ports as people write them | [`endpoint`] |
+//! | who may be connected to a listener, and who gives way | [`seats`] |
 //! | what is wrong with a setting | [`settings`] |
 //! | what was meant by a name that nobody knows | [`suggestion`] |
 //! | the clock of a run | [`time`] |
@@ -72,6 +73,7 @@ pub mod pulsed;
 pub mod quantity;
 pub mod run_identity;
 pub mod run_state;
+pub mod seats;
 pub mod sequence;
 pub mod settings;
 pub mod suggestion;

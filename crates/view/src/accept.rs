@@ -35,6 +35,7 @@ pub(crate) async fn serve(
     let places = Places::new(Arc::clone(shared));
     let mut stop = shutdown.clone();
     loop {
+        places.not_crowded().await;
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
             () = stopped(&mut stop) => break,
@@ -42,7 +43,8 @@ pub(crate) async fn serve(
         match accepted {
             Ok((stream, from)) => {
                 if let Some(connection) = places.seat(stream, from.ip()) {
-                    let router = router.clone().layer(Extension(Peer(from)));
+                    let seat = Extension(Arc::clone(&connection.seat));
+                    let router = router.clone().layer(Extension(Peer(from))).layer(seat);
                     tokio::spawn(converse(connection, Arc::clone(shared), router, shutdown.clone()));
                 }
             }

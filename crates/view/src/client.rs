@@ -5,8 +5,8 @@ use crate::lock::lock;
 use crate::looks::worker::Update;
 use crate::protocol::{LooksRefused, Status};
 use crate::shared::Shared;
-use crate::sources::NoneLeft;
 use axum::extract::ws::{CloseFrame, Message, Utf8Bytes, WebSocket, close_code};
+use evforge_core::seats::{self, Limits, NoneLeft};
 use evforge_log::group::VIEW;
 use std::collections::VecDeque;
 use std::net::IpAddr;
@@ -43,7 +43,8 @@ struct Client {
 /// Counts a browser in, and out when dropped.
 pub(crate) struct Seat {
     shared: Arc<Shared>,
-    from: IpAddr,
+    #[expect(dead_code, reason = "it counts while it is there")]
+    seat: seats::Seat<()>,
 }
 
 impl Seat {
@@ -53,27 +54,18 @@ impl Seat {
     /// If all seats are taken, or those of one address; that is counted.
     pub(crate) fn take(shared: &Arc<Shared>, from: IpAddr) -> Result<Self, NoneLeft> {
         let (clients, options) = (&shared.clients, &shared.options);
-        let taken =
-            lock(&clients.seats).take(from, options.most_clients, options.most_clients_of_one_address);
-        if let Err(none_left) = taken {
-            clients.refused.fetch_add(1, Relaxed);
-            return Err(none_left);
+        let limits =
+            Limits { most: options.most_clients, most_of_one: options.most_clients_of_one_address };
+        let taken = clients.browsers.take(from, limits, (), Instant::now());
+        // Who watches has asked for it.
+        match taken.and_then(|(seat, _)| seat.keep().then_some(seat).ok_or(NoneLeft::AtAll)) {
+            Ok(seat) => Ok(Self { shared: Arc::clone(shared), seat }),
+            Err(none_left) => {
+                clients.refused.fetch_add(1, Relaxed);
+                Err(none_left)
+            }
         }
-        clients.connected.fetch_add(1, Relaxed);
-        Ok(Self { shared: Arc::clone(shared), from })
     }
-}
-
-impl Drop for Seat {
-    fn drop(&mut self) {
-        lock(&self.shared.clients.seats).give_back(self.from);
-        self.shared.clients.connected.fetch_sub(1, Relaxed);
-    }
-}
-
-/// Browsers that watch.
-fn client_count(seat: &Seat) -> u64 {
-    seat.shared.clients.connected.load(Relaxed)
 }
 
 /// Serves a browser until it leaves, is dropped or the view is shut down.
@@ -92,7 +84,7 @@ pub(crate) async fn serve(
         next_point: 0,
         skipped: 0,
     };
-    tracing::debug!(target: VIEW, clients = client_count(&seat), "a browser watches");
+    tracing::debug!(target: VIEW, clients = seat.shared.clients.connected(), "a browser watches");
     let farewell = match client.greet().await {
         Ok(()) => client.run(&mut updates, &mut shutdown).await,
         Err(farewell) => farewell,
@@ -102,7 +94,7 @@ pub(crate) async fn serve(
         client.say_how_it_ended(&mut updates).await;
     }
     // The seat is free before the browser hears of it.
-    tracing::debug!(target: VIEW, clients = client_count(&seat).saturating_sub(1), why = ?farewell, "a browser has left");
+    tracing::debug!(target: VIEW, clients = seat.shared.clients.connected().saturating_sub(1), why = ?farewell, "a browser has left");
     drop(seat);
     client.part(farewell).await;
 }

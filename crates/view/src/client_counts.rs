@@ -1,10 +1,11 @@
 //! What browsers and their connections have done.
 
 use crate::json_object::json_object;
-use crate::sources::Sources;
+use evforge_core::seats::Seats;
 use serde::Serialize;
-use std::sync::Mutex;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use tokio::sync::oneshot;
 
 json_object! {
     /// What the browsers have done since the start.
@@ -34,26 +35,31 @@ json_object! {
 #[derive(Debug, Default)]
 pub(crate) struct ClientCounters {
     /// Who watches.
-    pub(crate) seats: Mutex<Sources>,
-    pub(crate) connected: AtomicU64,
+    pub(crate) browsers: Arc<Seats<()>>,
+    /// What is open.
+    pub(crate) connections: Arc<Seats<oneshot::Sender<()>>>,
     pub(crate) dropped: AtomicU64,
     pub(crate) refused: AtomicU64,
     pub(crate) sent: AtomicU64,
     pub(crate) skipped: AtomicU64,
-    pub(crate) connections: AtomicU64,
     pub(crate) connections_refused: AtomicU64,
     pub(crate) connections_timed_out: AtomicU64,
 }
 
 impl ClientCounters {
+    /// Browsers watching now.
+    pub(crate) fn connected(&self) -> u64 {
+        self.browsers.open() as u64
+    }
+
     pub(crate) fn snapshot(&self) -> ClientCounts {
         ClientCounts {
-            connected: self.connected.load(Relaxed),
+            connected: self.connected(),
             dropped: self.dropped.load(Relaxed),
             refused: self.refused.load(Relaxed),
             updates_sent: self.sent.load(Relaxed),
             updates_skipped: self.skipped.load(Relaxed),
-            connections: self.connections.load(Relaxed),
+            connections: self.connections.open() as u64,
             connections_refused: self.connections_refused.load(Relaxed),
             connections_timed_out: self.connections_timed_out.load(Relaxed),
         }

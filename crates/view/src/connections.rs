@@ -4,21 +4,19 @@
 //! outputs need some: to begin the next file of a recording, for example. So there are limits for all connections and for
 //! those of one address, and the last [`RESERVE`] descriptors of the process are never taken.
 
-use crate::lock::lock;
-use crate::options::ViewOptions;
 use crate::shared::Shared;
-use crate::sources::Sources;
+use evforge_core::seats::{self, Limits};
 use std::future::Future;
 use std::io;
 use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
-use tokio::sync::Notify;
+use tokio::sync::oneshot;
 use tokio::time::{Sleep, sleep};
 
 /// Descriptors that connections leave to the rest of the process.
@@ -31,56 +29,64 @@ const TOO_MANY: &str = "HTTP/1.1 503 Service Unavailable\r\n\
     content-length: 78\r\n\r\n\
     too many connections to this live view are open: close some, or try it later.\n";
 
+/// How often it is looked whether connections have ended.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// The seat of a connection, which its first request keeps.
+pub(crate) type Seat = seats::Seat<oneshot::Sender<()>>;
+
 /// The places for connections.
 #[derive(Debug)]
 pub(crate) struct Places {
     shared: Arc<Shared>,
-    most: usize,
-    most_of_one: usize,
+    limits: Limits,
     /// Descriptors with this number and above are not for connections: the system gives the lowest one that is free.
     reserved_from: Option<u64>,
-    taken: Mutex<Sources>,
-    freed: Notify,
 }
 
 impl Places {
     /// All free. Outputs keep descriptors of those that this process may have now.
-    pub(crate) fn new(shared: Arc<Shared>) -> Arc<Self> {
-        let ViewOptions { most_connections, most_connections_of_one_address, .. } = shared.options;
-        Arc::new(Self {
-            most: most_connections,
-            most_of_one: most_connections_of_one_address,
-            reserved_from: descriptor_limit().map(|limit| limit - RESERVE.min(limit / 2)),
-            taken: Mutex::default(),
-            freed: Notify::new(),
-            shared,
-        })
+    pub(crate) fn new(shared: Arc<Shared>) -> Self {
+        let options = &shared.options;
+        let limits =
+            Limits { most: options.most_connections, most_of_one: options.most_connections_of_one_address };
+        let reserved_from = descriptor_limit().map(|limit| limit - RESERVE.min(limit / 2));
+        Self { limits, reserved_from, shared }
     }
 
-    /// A place for a connection from this address; none, and the connection answered, closed and counted, if there is none.
-    pub(crate) fn seat(self: &Arc<Self>, stream: TcpStream, from: IpAddr) -> Option<Connection> {
-        let refused =
-            self.is_reserved(&stream) || lock(&self.taken).take(from, self.most, self.most_of_one).is_err();
-        if refused {
-            self.shared.clients.connections_refused.fetch_add(1, Relaxed);
+    /// A place for a connection from this address. If there is none, it is answered, closed and counted, or the oldest one is that
+    /// has asked for nothing.
+    pub(crate) fn seat(&self, stream: TcpStream, from: IpAddr) -> Option<Connection> {
+        let clients = &self.shared.clients;
+        let (leave, told) = oneshot::channel();
+        let taken = (!self.is_reserved(&stream))
+            .then(|| clients.connections.take(from, self.limits, leave, Instant::now()))
+            .and_then(Result::ok);
+        let is_closed = !matches!(taken, Some((_, None)));
+        clients.connections_refused.fetch_add(is_closed.into(), Relaxed);
+        let Some((seat, gives_way)) = taken else {
             turn_away(stream);
             return None;
-        }
-        self.shared.clients.connections.fetch_add(1, Relaxed);
+        };
+        // One that has ended just now gives way, too.
+        let _ = gives_way.map(|gives_way| gives_way.send(()));
         // Updates are small or in a hurry; without it they only come later.
         let _ = stream.set_nodelay(true);
         let patience = self.shared.options.write_timeout;
-        Some(Connection { stream, patience, stalled: None, place: Place { places: Arc::clone(self), from } })
+        Some(Connection { stream, patience, stalled: None, told: Some(told), seat: Arc::new(seat) })
+    }
+
+    /// Waits until so many connections that had to go have ended that others may come.
+    pub(crate) async fn not_crowded(&self) {
+        while self.shared.clients.connections.is_crowded(self.limits) {
+            sleep(LOOK).await;
+        }
     }
 
     /// Waits until all places are free.
     pub(crate) async fn all_free(&self) {
-        loop {
-            let freed = self.freed.notified();
-            if lock(&self.taken).is_empty() {
-                return;
-            }
-            freed.await;
+        while self.shared.clients.connections.open() > 0 {
+            sleep(LOOK).await;
         }
     }
 
@@ -106,21 +112,6 @@ fn turn_away(stream: TcpStream) {
     }
 }
 
-/// A taken place, free again when dropped.
-#[derive(Debug)]
-struct Place {
-    places: Arc<Places>,
-    from: IpAddr,
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        lock(&self.places.taken).give_back(self.from);
-        self.places.shared.clients.connections.fetch_sub(1, Relaxed);
-        self.places.freed.notify_waiters();
-    }
-}
-
 /// A connection that has its place, also as a WebSocket, and fails when its other end takes nothing for too long.
 #[derive(Debug)]
 pub(crate) struct Connection {
@@ -128,9 +119,10 @@ pub(crate) struct Connection {
     patience: Duration,
     /// Runs while there is something to write and the other end takes nothing.
     stalled: Option<Pin<Box<Sleep>>>,
+    /// Is told when it has to make room for another one.
+    told: Option<oneshot::Receiver<()>>,
     /// Dropped behind the stream, so that its descriptor is free before its place.
-    #[expect(dead_code, reason = "it counts while it is there")]
-    place: Place,
+    pub(crate) seat: Arc<Seat>,
 }
 
 impl Connection {
@@ -153,6 +145,15 @@ impl AsyncRead for Connection {
         cx: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
+        let told = self.told.as_mut().map_or(Poll::Pending, |told| Pin::new(told).poll(cx));
+        if let Poll::Ready(told) = told {
+            self.told = None;
+            // Nobody tells it any more once it has asked.
+            if told.is_ok() {
+                let _ = self.stream.try_write(TOO_MANY.as_bytes());
+                return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into()));
+            }
+        }
         Pin::new(&mut self.stream).poll_read(cx, buffer)
     }
 }
@@ -211,8 +212,7 @@ mod tests {
         runtime.block_on(async {
             let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
             for (reserved_from, has_place) in [(None, true), (Some(u64::MAX), true), (Some(0), false)] {
-                let places = Places::new(view.shared());
-                let places = Arc::new(Places { reserved_from, ..Arc::into_inner(places).unwrap() });
+                let places = Places { reserved_from, ..Places::new(view.shared()) };
                 let client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
                 let from = client.local_addr().unwrap().ip();
                 let (stream, _) = listener.accept().await.unwrap();

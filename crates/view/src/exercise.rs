@@ -95,7 +95,7 @@ impl UnconnectedView {
     }
 
     fn browsers(&self) -> u64 {
-        self.shared.clients.connected.load(Relaxed)
+        self.shared.clients.connected()
     }
 }
 

@@ -75,7 +75,6 @@ mod shared;
 mod shown_run;
 mod signs;
 mod sink;
-mod sources;
 pub mod spectrum;
 mod views;
 mod waiting;

@@ -1,6 +1,7 @@
 //! The HTTP server: who is let in, and its life. Its paths are in [`http_api`](crate::http_api).
 
 use crate::accept;
+use crate::connections::Seat;
 use crate::guard::Guard;
 use crate::handlers::Server;
 use crate::http_api;
@@ -35,6 +36,8 @@ async fn admit(
     request: Request,
     next: Next,
 ) -> Response<Body> {
+    // In exercises it has none.
+    request.extensions().get::<Arc<Seat>>().map(|seat| seat.keep());
     let mut answer = match guard.admit(request.headers(), request.uri()) {
         Ok(()) => sending.admit(next.run(request).await).unwrap_or_else(|| {
             let mut later = plain(

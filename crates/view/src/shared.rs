@@ -219,7 +219,7 @@ impl Shared {
             alarms: ledger::alarms(&states),
             memory_ms: streams.iter().filter_map(|stream| stream.memory.oldest_ms()).max(),
             beam: beam::is_any(&self.beam, &streams),
-            clients: self.clients.connected.load(Relaxed),
+            clients: self.clients.connected(),
         }
     }
 

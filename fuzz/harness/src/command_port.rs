@@ -77,7 +77,8 @@ pub fn command_port(bytes: &[u8]) {
         takes,
     };
     let origin = Origin { way: "command port", peer: Some(([127, 0, 0, 1], 9).into()) };
-    let ended = converse(&mut client, &desk, &origin, generation, Duration::from_secs(600), &|| false);
+    let idle = Duration::from_secs(600);
+    let ended = converse(&mut client, &desk, &origin, generation, idle, &|| false, &|| {});
     let (requests, replies) = (client.requests.len(), client.replies.len());
     assert_eq!(ended.is_err(), requests > replies, "{ended:?}");
     assert!(requests - replies <= 1, "{requests} requests and {replies} replies");

@@ -4,21 +4,25 @@ use super::allowed;
 use super::protocol::{self, Answer, Ended, LONGEST_REQUEST, PROTOCOL, Request};
 use crate::measured_link::ProcessorAccount;
 use crate::two_hosts::program_ending_with_this;
+use evforge_core::seats::{Limits, Seat, Seats};
 use evforge_core::whole_file;
 use std::io::{self, BufReader, ErrorKind, Read};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// Connections at once: what comes further is closed.
-const SEATS: usize = 8;
+/// Connections at once.
+const SEATS: Limits = Limits { most: 16, most_of_one: 8 };
 /// How long whoever connects may take to say what is wanted.
 const TO_ASK: Duration = Duration::from_secs(5);
 /// How often somebody who waits hears that a program runs.
 const BEAT: Duration = Duration::from_secs(1);
 const POLL: Duration = Duration::from_millis(5);
+/// Why a connection has lost its seat.
+const NOT_IN_TIME: &str = "nothing was asked for, in time or before others came";
 /// What is kept of what a program says last, in bytes.
 const MOST_SAID: usize = 4000;
 
@@ -43,7 +47,7 @@ pub struct Agent<'a> {
     folder: PathBuf,
     is_token: &'a (dyn Fn(&[u8]) -> bool + Sync),
     is_busy: AtomicBool,
-    seated: AtomicUsize,
+    seats: Arc<Seats<Arc<TcpStream>>>,
 }
 
 impl<'a> Agent<'a> {
@@ -63,8 +67,8 @@ impl<'a> Agent<'a> {
         listener.set_nonblocking(true).map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
         let (program, folder) = (program.to_owned(), folder.to_owned());
-        let (is_busy, seated) = (AtomicBool::new(false), AtomicUsize::new(0));
-        Ok(Self { listener, address, program, folder, is_token, is_busy, seated })
+        let (is_busy, seats) = (AtomicBool::new(false), Arc::default());
+        Ok(Self { listener, address, program, folder, is_token, is_busy, seats })
     }
 
     /// Where it listens.
@@ -76,54 +80,68 @@ impl<'a> Agent<'a> {
     pub fn serve(&self, stop: &AtomicBool, tell: &(dyn Fn(&str) + Sync)) {
         std::thread::scope(|scope| {
             while !stop.load(Ordering::Relaxed) {
-                match self.listener.accept() {
-                    Ok((connection, peer)) => {
-                        if self.seated.fetch_add(1, Ordering::Relaxed) >= SEATS {
-                            self.seated.fetch_sub(1, Ordering::Relaxed);
-                            tell(&format!("{peer}: closed at once, as {SEATS} connections are open"));
-                            continue;
-                        }
+                end_asking(self.seats.out_of_time(TO_ASK, Instant::now()));
+                let waiting = (!self.seats.is_crowded(SEATS)).then(|| self.listener.accept());
+                let Some(Ok((connection, peer))) = waiting else {
+                    // Nobody, somebody who is gone again, or too many that have to go first.
+                    std::thread::sleep(Duration::from_millis(20));
+                    continue;
+                };
+                let connection = Arc::new(connection);
+                match self.seats.take(peer.ip(), SEATS, Arc::clone(&connection), Instant::now()) {
+                    Ok((seat, gives_way)) => {
+                        end_asking(gives_way);
                         scope.spawn(move || {
-                            let outcome = self.attend(&connection, stop);
-                            self.seated.fetch_sub(1, Ordering::Relaxed);
+                            let outcome = self.attend(&connection, &seat, stop);
                             tell(&format!("{peer}: {}", outcome.unwrap_or_else(|error| error.to_string())));
                         });
                     }
-                    // Nobody, or somebody who is gone again.
-                    Err(_) => std::thread::sleep(Duration::from_millis(20)),
+                    Err(none_left) => tell(&format!("{peer}: closed at once: {none_left}")),
                 }
             }
+            end_asking(self.seats.out_of_time(Duration::ZERO, Instant::now()));
         });
     }
 
     /// One connection, to its end; what has become known of it.
-    fn attend(&self, connection: &TcpStream, stop: &AtomicBool) -> io::Result<String> {
+    fn attend(
+        &self,
+        connection: &TcpStream,
+        seat: &Seat<Arc<TcpStream>>,
+        stop: &AtomicBool,
+    ) -> io::Result<String> {
         connection.set_nonblocking(false)?;
         connection.set_write_timeout(Some(TO_ASK))?;
         let mut writer = connection;
-        let mut asking = BufReader::new(Until { connection, end: Instant::now() + TO_ASK });
-        let request = match protocol::read::<Request>(&mut asking, LONGEST_REQUEST) {
-            Ok(Some(request)) => request,
-            Ok(None) => return Ok("has asked for nothing".to_owned()),
-            Err(error) => {
-                protocol::write(&mut writer, &Answer::Refused(format!("this is no request: {error}")))?;
-                return Err(error);
+        let request = match self.request(connection, seat) {
+            Ok(request) => request,
+            Err(reason) => {
+                // Who has gone does not hear it.
+                let _ = protocol::write(&mut writer, &Answer::Refused(reason.clone()));
+                return Ok(format!("refused: {reason}"));
             }
         };
-        let refusal = self.refusal(&request);
-        let is_free = || !self.is_busy.swap(true, Ordering::Acquire);
-        if let Some(reason) =
-            refusal.or_else(|| (!is_free()).then(|| "a sender is under way already".to_owned()))
-        {
-            protocol::write(&mut writer, &Answer::Refused(reason.clone()))?;
-            return Ok(format!("refused: {reason}"));
-        }
         let ended = self.run(&request.arguments, connection, stop);
         self.is_busy.store(false, Ordering::Release);
         let ended = ended?;
         protocol::write(&mut writer, &Answer::Ended(ended.clone()))?;
         let status = ended.status.map_or("a signal".to_owned(), |status| format!("status {status}"));
         Ok(format!("sent, ended with {status}"))
+    }
+
+    /// What somebody with the token asks for, who keeps the seat and has the agent alone; or why nothing comes of it.
+    fn request(&self, connection: &TcpStream, seat: &Seat<Arc<TcpStream>>) -> Result<Request, String> {
+        let request = protocol::read(&mut BufReader::new(connection), LONGEST_REQUEST)
+            .map_err(|error| format!("this is no request: {error}"))?
+            .ok_or(NOT_IN_TIME)?;
+        self.refusal(&request).map_or(Ok(()), Err)?;
+        if !seat.keep() {
+            return Err(NOT_IN_TIME.to_owned());
+        }
+        if self.is_busy.swap(true, Ordering::Acquire) {
+            return Err("a sender is under way already".to_owned());
+        }
+        Ok(request)
     }
 
     /// The token first: nobody else learns anything.
@@ -209,20 +227,10 @@ impl Drop for Sender {
     }
 }
 
-/// Reads until a moment: whoever sends a byte now and then does not keep a seat for long.
-struct Until<'a> {
-    connection: &'a TcpStream,
-    end: Instant,
-}
-
-impl Read for Until<'_> {
-    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
-        let left = self.end.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Err(ErrorKind::TimedOut.into());
-        }
-        self.connection.set_read_timeout(Some(left))?;
-        self.connection.read(bytes)
+/// The threads that read from them find that nothing more comes, and say so.
+fn end_asking(connections: impl IntoIterator<Item = Arc<TcpStream>>) {
+    for connection in connections {
+        let _ = connection.shutdown(Shutdown::Read);
     }
 }
 

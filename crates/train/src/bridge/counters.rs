@@ -14,7 +14,7 @@ evforge_core::counters! {
         whole_trains: Information, Times, "Trains of all modules that clients could ask for.";
         clients: Information, Times, "Clients that have connected and can be served.";
         clients_now: Now, Times, "Clients that are connected, those included that have not said yet what they are.";
-        clients_too_many: Information, Times, "Connections that were refused, since there were as many as may be.";
+        clients_too_many: Information, Times, "Connections that were refused, or gave way before they had said what they are, since there were as many as may be.";
         clients_of_other_protocol: Information, Times, "Connections that were closed: no ZMTP 3, another mechanism than NULL, or a socket that asks for no replies.";
         clients_with_other_requests: Information, Times, "Connections that were closed: they asked for something else than the next train.";
         clients_too_slow: Information, Times, "Connections that were closed: they did not go on in time while something was said or sent.";

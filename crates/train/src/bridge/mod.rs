@@ -130,6 +130,7 @@ impl Bridge {
         }
         let failed = |cause| BridgeError::Listen { address: options.listen, cause };
         let listener = TcpListener::bind(options.listen).map_err(failed)?;
+        listener.set_nonblocking(true).map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
         let shared = Arc::new(Shared::new(options.queue, options.most_clients, options.patience));
         let builder = thread::Builder::new().name("bridge".into());
@@ -193,7 +194,7 @@ impl Bridge {
 impl Drop for Bridge {
     fn drop(&mut self) {
         if let Some(acceptor) = self.acceptor.take() {
-            end(&self.shared, self.address, acceptor);
+            end(&self.shared, acceptor);
         }
     }
 }

@@ -1,12 +1,13 @@
 //! The server: one thread that accepts clients, and one for each of them.
 
 use std::collections::BTreeMap;
-use std::io::{self, Read, Write};
-use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::io;
+use std::net::{IpAddr, Shutdown, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use evforge_core::seats::{Limits, Seat, Seats};
 use socket2::TcpKeepalive;
 
 use super::counters::BridgeCounters;
@@ -17,8 +18,8 @@ use super::zmtp::{Broken, read_request, send, shake_hands};
 const LOOK: Duration = Duration::from_millis(500);
 /// After so long a silence the kernel asks whether the host of a client is still there.
 const KEEPALIVE: Duration = Duration::from_secs(60);
-/// A pause after a connection that could not be accepted: the process may have no descriptors left.
-const PAUSE: Duration = Duration::from_millis(100);
+/// A pause while nobody connects, or nobody can: the process may have no descriptors left.
+const PAUSE: Duration = Duration::from_millis(20);
 
 /// What the threads share.
 #[derive(Debug)]
@@ -26,14 +27,15 @@ pub(super) struct Shared {
     pub(super) shelf: Shelf,
     counters: Mutex<BridgeCounters>,
     clients: Mutex<Clients>,
-    most_clients: usize,
+    seats: Arc<Seats<Arc<TcpStream>>>,
+    limits: Limits,
     patience: Duration,
 }
 
 #[derive(Debug, Default)]
 struct Clients {
     /// By the number of the connection.
-    open: BTreeMap<u64, (TcpStream, Option<JoinHandle<()>>)>,
+    open: BTreeMap<u64, (Arc<TcpStream>, JoinHandle<()>)>,
     connections: u64,
     has_ended: bool,
 }
@@ -44,7 +46,9 @@ impl Shared {
             shelf: Shelf::new(queue),
             counters: Mutex::default(),
             clients: Mutex::default(),
-            most_clients,
+            seats: Arc::default(),
+            // Several clients on one host are usual, and the bridge listens on this host only unless told otherwise.
+            limits: Limits { most: most_clients, most_of_one: most_clients },
             patience,
         }
     }
@@ -65,34 +69,42 @@ impl Shared {
 
 /// Accepts clients until [`end`].
 pub(super) fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
-    loop {
-        let accepted = listener.accept();
-        if shared.clients().has_ended {
-            return;
-        }
-        match accepted {
-            Ok((stream, _)) => {
+    while !shared.clients().has_ended {
+        let late = shared.seats.out_of_time(shared.patience, Instant::now());
+        shared.counters().clients_too_slow += late.len() as u64;
+        close(late);
+        match (!shared.seats.is_crowded(shared.limits)).then(|| listener.accept()) {
+            Some(Ok((stream, from))) => {
                 // Without a thread for it, it is closed.
-                let _ = admit(stream, shared);
+                let _ = admit(stream, from.ip(), shared);
             }
-            Err(_) => thread::sleep(PAUSE),
+            Some(Err(_)) | None => thread::sleep(PAUSE),
         }
     }
 }
 
-fn admit(stream: TcpStream, shared: &Arc<Shared>) -> io::Result<()> {
-    let mut clients = shared.clients();
-    if clients.open.len() >= shared.most_clients {
-        shared.counters().clients_too_many += 1;
-        return Ok(());
+fn close(connections: impl IntoIterator<Item = Arc<TcpStream>>) {
+    for connection in connections {
+        let _ = connection.shutdown(Shutdown::Both);
     }
-    let own = stream.try_clone()?;
+}
+
+fn admit(stream: TcpStream, from: IpAddr, shared: &Arc<Shared>) -> io::Result<()> {
+    stream.set_nonblocking(false)?;
+    let mut clients = shared.clients();
+    let stream = Arc::new(stream);
+    let taken = shared.seats.take(from, shared.limits, Arc::clone(&stream), Instant::now());
+    shared.counters().clients_too_many += u64::from(!matches!(taken, Ok((_, None))));
+    let Ok((seat, gives_way)) = taken else { return Ok(()) };
+    close(gives_way);
+    let own = Arc::clone(&stream);
     let number = clients.connections;
     let builder = thread::Builder::new().name("bridge-client".into());
     let thread = builder.spawn({
         let shared = Arc::clone(shared);
         move || {
-            let broken = serve(&stream, &shared);
+            let broken = serve(&stream, &shared, &seat);
+            drop(seat);
             let mut counters = shared.counters();
             match broken {
                 Broken::Gone => {}
@@ -109,33 +121,37 @@ fn admit(stream: TcpStream, shared: &Arc<Shared>) -> io::Result<()> {
         }
     })?;
     clients.connections += 1;
-    clients.open.insert(number, (own, Some(thread)));
+    clients.open.insert(number, (own, thread));
     Ok(())
 }
 
 /// Serves a client until it breaks off.
-fn serve(stream: &TcpStream, shared: &Shared) -> Broken {
-    match answer(stream, shared) {
+fn serve(stream: &TcpStream, shared: &Shared, seat: &Seat<Arc<TcpStream>>) -> Broken {
+    match answer(stream, shared, seat) {
         Ok(()) => Broken::Gone,
         Err(broken) => broken,
     }
 }
 
-fn answer(stream: &TcpStream, shared: &Shared) -> Result<(), Broken> {
+fn answer(
+    mut stream: &TcpStream,
+    shared: &Shared,
+    seat: &Seat<Arc<TcpStream>>,
+) -> Result<(), Broken> {
     stream.set_nodelay(true)?;
     // A client may be silent for as long as it likes, and one whose host has gone is silent for ever: the kernel tells them apart.
     socket2::SockRef::from(stream)
         .set_tcp_keepalive(&TcpKeepalive::new().with_time(KEEPALIVE).with_interval(KEEPALIVE / 4))?;
     stream.set_write_timeout(Some(shared.patience))?;
-    shake_hands(&mut Until { stream, end: Instant::now() + shared.patience })?;
+    shake_hands(&mut stream)?;
+    if !seat.keep() {
+        return Ok(());
+    }
     shared.counters().clients += 1;
-    stream.set_read_timeout(None)?;
     let mut next = None;
-    let mut reader = stream;
-    let mut writer = stream;
     loop {
         // It may take as long as it likes with the last one.
-        let addresses = read_request(&mut reader)?;
+        let addresses = read_request(&mut stream)?;
         let (train, skipped) = loop {
             match shared.shelf.take(&mut next, LOOK) {
                 Taken::Train(train, skipped) => break (train, skipped),
@@ -144,7 +160,7 @@ fn answer(stream: &TcpStream, shared: &Shared) -> Result<(), Broken> {
             }
         };
         shared.counters().trains_skipped += skipped;
-        send(&mut writer, addresses.iter().map(Vec::as_slice).chain(train.frames()))?;
+        send(&mut stream, addresses.iter().map(Vec::as_slice).chain(train.frames()))?;
         shared.counters().replies += 1;
     }
 }
@@ -163,50 +179,18 @@ fn is_there(stream: &TcpStream) -> bool {
     }
 }
 
-/// Ends all threads of the server that listens at `address`.
-pub(super) fn end(shared: &Shared, address: SocketAddr, acceptor: JoinHandle<()>) {
+/// Ends all threads of the server.
+pub(super) fn end(shared: &Shared, acceptor: JoinHandle<()>) {
     shared.shelf.end();
     let clients = {
         let mut clients = shared.clients();
         clients.has_ended = true;
         std::mem::take(&mut clients.open)
     };
-    // The thread that accepts waits for a connection.
-    if TcpStream::connect_timeout(&address, PAUSE).is_ok() {
-        // One that has panicked has said so.
-        let _ = acceptor.join();
-    }
+    // One that has panicked has said so.
+    let _ = acceptor.join();
     for (_, (stream, thread)) in clients {
         let _ = stream.shutdown(Shutdown::Both);
-        if let Some(thread) = thread {
-            let _ = thread.join();
-        }
-    }
-}
-
-/// A connection that is read until a moment.
-struct Until<'a> {
-    stream: &'a TcpStream,
-    end: Instant,
-}
-
-impl Read for Until<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let left = self.end.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Err(io::ErrorKind::TimedOut.into());
-        }
-        self.stream.set_read_timeout(Some(left))?;
-        self.stream.read(buffer)
-    }
-}
-
-impl Write for Until<'_> {
-    fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
-        self.stream.write(buffer)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.stream.flush()
+        let _ = thread.join();
     }
 }

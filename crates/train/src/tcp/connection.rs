@@ -1,11 +1,13 @@
 //! One connection: its bytes to trains.
 
 use crate::assembly::{AssembledTrain, IncompleteCause, StreamAssembly, TrainBuffer};
+use evforge_core::seats::Seat;
 use evforge_net::clock::wall_clock_ns;
 use evforge_net::session::{LONGEST_DRAIN, PATIENCE};
 use evforge_wire::train::{StreamHeader, StreamRejection};
 use std::io::{ErrorKind, Read};
 use std::net::TcpStream;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -41,10 +43,12 @@ pub(super) struct Terms<'a> {
     /// Milliseconds since `born` when something has come last.
     pub(super) heard_ms: &'a AtomicU64,
     pub(super) born: Instant,
+    /// Kept by whoever has announced a train.
+    pub(super) seat: Seat<Arc<TcpStream>>,
 }
 
 struct Connection<'a> {
-    stream: TcpStream,
+    stream: &'a TcpStream,
     terms: Terms<'a>,
     time_out: Duration,
     /// Since when the run is over.
@@ -52,9 +56,9 @@ struct Connection<'a> {
 }
 
 /// Reads trains until the connection ends, and gives them to `deliver`, which may return their memory.
-pub(super) fn receive(
-    stream: TcpStream,
-    terms: Terms<'_>,
+pub(super) fn receive<'a>(
+    stream: &'a TcpStream,
+    terms: Terms<'a>,
     deliver: &mut impl FnMut(AssembledTrain) -> Option<TrainBuffer>,
 ) -> ConnectionEnd {
     // A stream accepted from a listener that does not block may not block either.
@@ -91,6 +95,9 @@ impl Connection<'_> {
         let header = self.header(before).map_err(|end| (None, end))?;
         let assembly = self.terms.assembly;
         if before.is_none() {
+            if !self.terms.seat.keep() {
+                return Err((None, ConnectionEnd::Ended));
+            }
             assembly.enter(&header);
         }
         let Self { terms, draining, .. } = self;

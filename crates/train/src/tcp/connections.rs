@@ -4,9 +4,10 @@ use super::connection::{ConnectionEnd, Terms, receive};
 use super::counters::StreamCounters;
 use super::listener::TrainListener;
 use crate::assembly::{AssembledTrain, StreamAssembly, TrainBuffer};
+use evforge_core::seats::{Limits, Seats};
 use evforge_net::affinity::{PinError, pin_current_thread_in_turn};
 use evforge_wire::train::StreamRejection;
-use std::net::{Shutdown, TcpStream};
+use std::net::{IpAddr, Shutdown, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{Builder, Scope, ScopedJoinHandle};
@@ -22,7 +23,8 @@ pub(crate) struct Connections<'scope, 'env> {
     over: &'scope AtomicBool,
     cores: &'scope [usize],
     open: Vec<Open<'scope>>,
-    most: usize,
+    seats: Arc<Seats<Arc<TcpStream>>>,
+    limits: Limits,
     silence: Duration,
     made: usize,
     born: Instant,
@@ -31,9 +33,17 @@ pub(crate) struct Connections<'scope, 'env> {
 
 struct Open<'scope> {
     thread: ScopedJoinHandle<'scope, Result<ConnectionEnd, PinError>>,
-    stream: TcpStream,
+    stream: Arc<TcpStream>,
     heard_ms: Arc<AtomicU64>,
     is_replaced: bool,
+}
+
+impl Open<'_> {
+    /// It makes room for another one.
+    fn replace(&mut self) {
+        self.is_replaced = true;
+        let _ = self.stream.shutdown(Shutdown::Both);
+    }
 }
 
 impl<'scope, 'env> Connections<'scope, 'env> {
@@ -44,13 +54,16 @@ impl<'scope, 'env> Connections<'scope, 'env> {
         over: &'scope AtomicBool,
         cores: &'scope [usize],
     ) -> Self {
+        let most = assembly.settings().sources;
         Self {
             scope,
             assembly,
             over,
             cores,
             open: Vec::new(),
-            most: assembly.settings().sources,
+            seats: Arc::default(),
+            // One host may send the trains of all modules, and a sender may connect long before its first train.
+            limits: Limits { most, most_of_one: most },
             silence: SILENCE,
             made: 0,
             born: Instant::now(),
@@ -72,11 +85,11 @@ impl<'scope, 'env> Connections<'scope, 'env> {
     {
         self.look()?;
         // As many at once as may be: a flood of them holds nothing else up.
-        for _ in 0..=self.most {
-            match listener.accept() {
-                Ok(Some(stream)) => self.accept(stream, deliver()),
-                Ok(None) => break,
-                Err(_) => {
+        for _ in 0..=self.limits.most {
+            match (!self.seats.is_crowded(self.limits)).then(|| listener.accept()) {
+                Some(Ok(Some((stream, from)))) => self.accept(stream, from, deliver()),
+                Some(Ok(None)) | None => break,
+                Some(Err(_)) => {
                     self.counters.connections_failed += 1;
                     break;
                 }
@@ -85,28 +98,31 @@ impl<'scope, 'env> Connections<'scope, 'env> {
         Ok(())
     }
 
-    fn accept<D>(&mut self, stream: TcpStream, mut deliver: D)
+    fn accept<D>(&mut self, stream: TcpStream, from: IpAddr, mut deliver: D)
     where
         D: FnMut(AssembledTrain) -> Option<TrainBuffer> + Send + 'scope,
     {
         self.counters.connections_accepted += 1;
-        if self.open.len() >= self.most {
+        let stream = Arc::new(stream);
+        let Ok((seat, gives_way)) =
+            self.seats.take(from, self.limits, Arc::clone(&stream), Instant::now())
+        else {
             self.counters.connections_refused += 1;
             self.replace_one();
             return;
+        };
+        if let Some(gives_way) = gives_way {
+            self.open.iter_mut().filter(|open| Arc::ptr_eq(&open.stream, &gives_way)).for_each(Open::replace);
         }
         let heard_ms = Arc::new(AtomicU64::new(self.now_ms()));
         let (assembly, over, cores, born) = (self.assembly, self.over, self.cores, self.born);
-        let (number, heard) = (self.made, Arc::clone(&heard_ms));
-        let thread = stream.try_clone().and_then(|own| {
-            let thread =
-                Builder::new().name(format!("trains {number}")).spawn_scoped(self.scope, move || {
-                    pin_current_thread_in_turn(cores, number)?;
-                    let terms = Terms { assembly, over, heard_ms: &heard, born };
-                    Ok(receive(own, terms, &mut deliver))
-                })?;
-            Ok(thread)
-        });
+        let (number, heard, own) = (self.made, Arc::clone(&heard_ms), Arc::clone(&stream));
+        let thread =
+            Builder::new().name(format!("trains {number}")).spawn_scoped(self.scope, move || {
+                pin_current_thread_in_turn(cores, number)?;
+                let terms = Terms { assembly, over, heard_ms: &heard, born, seat };
+                Ok(receive(&own, terms, &mut deliver))
+            });
         match thread {
             Ok(thread) => {
                 self.made += 1;
@@ -126,10 +142,7 @@ impl<'scope, 'env> Connections<'scope, 'env> {
             Duration::from_millis(now_ms.saturating_sub(open.heard_ms.load(Ordering::Relaxed)))
         };
         let longest = self.open.iter_mut().max_by_key(|open| silence(open));
-        if let Some(open) = longest.filter(|open| silence(open) >= self.silence) {
-            open.is_replaced = true;
-            let _ = open.stream.shutdown(Shutdown::Both);
-        }
+        longest.filter(|open| silence(open) >= self.silence).map(Open::replace);
     }
 
     fn now_ms(&self) -> u64 {

@@ -6,7 +6,7 @@ evforge_core::counters! {
         connections_accepted: Enters(Outputs), Times, "Connections that senders of trains have made.";
         connections_ended: Leaves(Outputs), Times, "Connections that their senders have closed between two trains.";
         connections_stopped: Leaves(Outputs), Times, "Connections that were open when the run ended.";
-        connections_replaced: Leaves(Outputs), Times, "Connections that were closed to make room: nothing had come by them for a minute, and another one was made.";
+        connections_replaced: Leaves(Outputs), Times, "Connections that were closed to make room: no train was announced by them, or nothing had come for a minute, and another one was made.";
         connections_refused: Discarded(Outputs), Times, "Connections that were closed at once, because there were as many as may be.";
         connections_cut_off: Discarded(Outputs), Times, "Connections that ended inside a train, or inside what stands before one.";
         connections_silent: Discarded(Outputs), Times, "Connections that were closed: nothing came for the time-out, inside a train or inside what stands before one.";

@@ -1,7 +1,7 @@
 //! Where connections come to.
 
 use std::io;
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 
 /// Why trains cannot be received over TCP.
 #[derive(Debug, thiserror::Error)]
@@ -43,11 +43,11 @@ impl TrainListener {
         self.listeners.iter().map(|(_, address)| *address).collect()
     }
 
-    /// A connection that waits at one of the addresses; none if there is none.
-    pub(super) fn accept(&self) -> io::Result<Option<TcpStream>> {
+    /// A connection that waits at one of the addresses, and from where; none if there is none.
+    pub(super) fn accept(&self) -> io::Result<Option<(TcpStream, IpAddr)>> {
         for (listener, _) in &self.listeners {
             match listener.accept() {
-                Ok((stream, _)) => return Ok(Some(stream)),
+                Ok((stream, from)) => return Ok(Some((stream, from.ip()))),
                 Err(error) if is_no_connection(error.kind()) => {}
                 Err(error) => return Err(error),
             }
