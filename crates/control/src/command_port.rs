@@ -270,17 +270,4 @@ impl Pace {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_client_that_asks_too_fast_waits_and_one_that_does_not_never_does() {
-        let start = Instant::now();
-        let mut pace = Pace::new(start);
-        let waits: Vec<_> = (0..BURST + 3).map(|_| pace.next(start)).collect();
-        assert!(waits[..BURST as usize].iter().all(Option::is_none));
-        assert_eq!(waits[BURST as usize..], [1, 2, 3].map(|steps| Some(steps * PACE)));
-        let mut slow = Pace::new(start);
-        assert!((0..10_000_u32).all(|step| slow.next(start + step * PACE).is_none()));
-    }
-}
+mod tests;

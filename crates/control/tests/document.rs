@@ -1,6 +1,6 @@
 //! `docs/control.md` has every command, with the replies and limits of the code.
 
-use evforge_control::command_port::{MOST_CLIENTS, Patience};
+use evforge_control::command_port::{Patience, SEATS};
 use evforge_control::commands::{COMMANDS, CommandError, LARGEST_REQUEST};
 use std::path::Path;
 
@@ -32,10 +32,11 @@ fn errors_and_limits_are_those_of_the_code() {
     for error in [CommandError::Size, CommandError::Command, CommandError::Arguments] {
         assert!(document.contains(&format!("| `{}` |", error.reply())), "{error:?}");
     }
-    let Patience { idle, reply } = Patience::default();
+    let Patience { first, idle, reply } = Patience::default();
     for line in [
-        format!("| clients at a time | {MOST_CLIENTS} |"),
+        format!("| clients at a time | {}, {} of one address |", SEATS.most, SEATS.most_of_one),
         format!("| bytes of a request | {LARGEST_REQUEST} |"),
+        format!("| no command that the port knows, at the beginning | {} seconds |", first.as_secs()),
         format!("| silence of a client | {} minutes |", idle.as_secs() / 60),
         format!("| a reply that is not taken | {} seconds |", reply.as_secs()),
     ] {

@@ -6,9 +6,11 @@
 
 use crate::outputs::OutputPlans;
 use evforge_config::Config;
+use evforge_control::command_port::SEATS;
 use evforge_core::detector::Detector;
 use evforge_core::event::EventBatch;
 use evforge_core::monitor::MonitorData;
+use evforge_core::seats::LEAVING;
 use evforge_core::whole_file;
 use evforge_net::live_receiver::ReceiveMethod;
 use evforge_outputs::OutputContext;
@@ -22,8 +24,8 @@ const STACK: u64 = 256 << 10;
 /// Threads of a run without outputs: forming, counters of the host, the log and GELF, the recorder and who closes its files, averaged
 /// waveforms, signals, and some of the start.
 const OWN_THREADS: u64 = 12;
-/// Threads of the command port.
-const COMMAND_THREADS: u64 = 17;
+/// Threads of the command port: one for each connection.
+const COMMAND_THREADS: u64 = (1 + SEATS.most + LEAVING) as u64;
 /// What every run has on the heap: configuration, counters and their help, ledgers, the report and its JSON, tables of the resolver. 9 MB
 /// were measured.
 const EVERY_RUN: u64 = 24 << 20;

@@ -54,8 +54,7 @@ impl Seat {
     /// If all seats are taken, or those of one address; that is counted.
     pub(crate) fn take(shared: &Arc<Shared>, from: IpAddr) -> Result<Self, NoneLeft> {
         let (clients, options) = (&shared.clients, &shared.options);
-        let limits =
-            Limits { most: options.most_clients, most_of_one: options.most_clients_of_one_address };
+        let limits = Limits { most: options.most_clients, most_of_one: options.most_clients_of_one_address };
         let taken = clients.browsers.take(from, limits, (), Instant::now());
         // Who watches has asked for it.
         match taken.and_then(|(seat, _)| seat.keep().then_some(seat).ok_or(NoneLeft::AtAll)) {

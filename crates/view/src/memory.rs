@@ -10,6 +10,7 @@ use crate::looks::limits::{MOST_AT_WORK, cells, most_map_cells};
 use crate::sending;
 use crate::spectrum::SpectrumBins;
 use evforge_core::geometry::LogicalGeometry;
+use evforge_core::seats::LEAVING;
 use evforge_picture::{PicturePlan, PictureSet, long_axes};
 
 /// Bytes that hyper may keep of a request's head, and of an answer that is being sent, for each connection.
@@ -62,5 +63,5 @@ pub(crate) fn bound(sizes: &Sizes<'_>) -> usize {
         + largest * CELL_IN_FRAME
         + history::MOST_BYTES
         + most_clients * of_browser
-        + most_connections * (2 * BUFFER + CONNECTION)
+        + (most_connections + LEAVING) * (2 * BUFFER + CONNECTION)
 }

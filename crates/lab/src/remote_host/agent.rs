@@ -48,6 +48,7 @@ pub struct Agent<'a> {
     is_token: &'a (dyn Fn(&[u8]) -> bool + Sync),
     is_busy: AtomicBool,
     seats: Arc<Seats<Arc<TcpStream>>>,
+    to_ask: Duration,
 }
 
 impl<'a> Agent<'a> {
@@ -68,7 +69,7 @@ impl<'a> Agent<'a> {
         let address = listener.local_addr().map_err(failed)?;
         let (program, folder) = (program.to_owned(), folder.to_owned());
         let (is_busy, seats) = (AtomicBool::new(false), Arc::default());
-        Ok(Self { listener, address, program, folder, is_token, is_busy, seats })
+        Ok(Self { listener, address, program, folder, is_token, is_busy, seats, to_ask: TO_ASK })
     }
 
     /// Where it listens.
@@ -80,7 +81,7 @@ impl<'a> Agent<'a> {
     pub fn serve(&self, stop: &AtomicBool, tell: &(dyn Fn(&str) + Sync)) {
         std::thread::scope(|scope| {
             while !stop.load(Ordering::Relaxed) {
-                end_asking(self.seats.out_of_time(TO_ASK, Instant::now()));
+                end_asking(self.seats.out_of_time(self.to_ask, Instant::now()));
                 let waiting = (!self.seats.is_crowded(SEATS)).then(|| self.listener.accept());
                 let Some(Ok((connection, peer))) = waiting else {
                     // Nobody, somebody who is gone again, or too many that have to go first.
@@ -254,3 +255,6 @@ fn tail(mut errors: impl Read) -> String {
     }
     String::from_utf8_lossy(&kept).into_owned()
 }
+
+#[cfg(test)]
+mod tests;

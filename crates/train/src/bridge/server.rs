@@ -133,11 +133,7 @@ fn serve(stream: &TcpStream, shared: &Shared, seat: &Seat<Arc<TcpStream>>) -> Br
     }
 }
 
-fn answer(
-    mut stream: &TcpStream,
-    shared: &Shared,
-    seat: &Seat<Arc<TcpStream>>,
-) -> Result<(), Broken> {
+fn answer(mut stream: &TcpStream, shared: &Shared, seat: &Seat<Arc<TcpStream>>) -> Result<(), Broken> {
     stream.set_nodelay(true)?;
     // A client may be silent for as long as it likes, and one whose host has gone is silent for ever: the kernel tells them apart.
     socket2::SockRef::from(stream)

@@ -104,8 +104,7 @@ impl<'scope, 'env> Connections<'scope, 'env> {
     {
         self.counters.connections_accepted += 1;
         let stream = Arc::new(stream);
-        let Ok((seat, gives_way)) =
-            self.seats.take(from, self.limits, Arc::clone(&stream), Instant::now())
+        let Ok((seat, gives_way)) = self.seats.take(from, self.limits, Arc::clone(&stream), Instant::now())
         else {
             self.counters.connections_refused += 1;
             self.replace_one();
@@ -117,12 +116,11 @@ impl<'scope, 'env> Connections<'scope, 'env> {
         let heard_ms = Arc::new(AtomicU64::new(self.now_ms()));
         let (assembly, over, cores, born) = (self.assembly, self.over, self.cores, self.born);
         let (number, heard, own) = (self.made, Arc::clone(&heard_ms), Arc::clone(&stream));
-        let thread =
-            Builder::new().name(format!("trains {number}")).spawn_scoped(self.scope, move || {
-                pin_current_thread_in_turn(cores, number)?;
-                let terms = Terms { assembly, over, heard_ms: &heard, born, seat };
-                Ok(receive(&own, terms, &mut deliver))
-            });
+        let thread = Builder::new().name(format!("trains {number}")).spawn_scoped(self.scope, move || {
+            pin_current_thread_in_turn(cores, number)?;
+            let terms = Terms { assembly, over, heard_ms: &heard, born, seat };
+            Ok(receive(&own, terms, &mut deliver))
+        });
         match thread {
             Ok(thread) => {
                 self.made += 1;
@@ -217,15 +215,15 @@ mod tests {
     use super::*;
     use crate::assembly::AssemblySettings;
     use evforge_testkit::patience::wait_until;
-    use evforge_wire::train::TrainDetector;
-    use std::io::Read;
+    use evforge_wire::train::{StreamHeader, TrainDetector};
+    use std::io::{Read, Write};
     use std::net::SocketAddr;
 
     #[test]
-    fn a_connection_that_was_silent_for_long_makes_room_and_one_that_was_not_does_not() {
+    fn a_connection_that_says_nothing_makes_room_and_one_that_sent_trains_does_after_a_long_silence() {
         let assembly = StreamAssembly::new(AssemblySettings::new(TrainDetector::Lpd, 1)).expect("settings");
         let listener = TrainListener::open(&[SocketAddr::from(([127, 0, 0, 1], 0))]).expect("it listens");
-        let address = listener.local_addresses()[0];
+        let connect = || TcpStream::connect(listener.local_addresses()[0]).expect("it listens");
         let over = AtomicBool::new(false);
         let counters = std::thread::scope(|scope| {
             let mut connections = Connections::new(scope, &assembly, &over, &[]);
@@ -236,23 +234,31 @@ mod tests {
                     is_so(&connections.counters())
                 });
             };
-            let mut first = TcpStream::connect(address).expect("it listens");
+            let mut first = connect();
             attend(SILENCE, &|counters| counters.connections_open == 1);
-            let mut second = TcpStream::connect(address).expect("it listens");
-            attend(SILENCE, &|counters| counters.connections_refused == 1);
-            assert_eq!(second.read(&mut [0]).ok(), Some(0), "it is closed");
-            // Next time it has been silent for long enough.
-            let third = TcpStream::connect(address).expect("it listens");
-            attend(Duration::ZERO, &|counters| counters.connections_replaced == 1);
+            let mut second = connect();
+            attend(SILENCE, &|counters| counters.connections_replaced == 1);
             assert_eq!(first.read(&mut [0]).ok(), Some(0), "it has made room");
-            let fourth = TcpStream::connect(address).expect("it listens");
+            // A train of one byte.
+            let header = StreamHeader { module: 0, sender: 1, sequence: 0, train: 1, bytes: 1 };
+            let sent = [&header.write()[..], &[0]].concat();
+            second.write_all(&sent).expect("it is taken");
+            wait_until("it has sent a train", || assembly.counters().bytes_received == sent.len() as u64);
+            let mut third = connect();
+            attend(SILENCE, &|counters| counters.connections_refused == 1);
+            assert_eq!(third.read(&mut [0]).ok(), Some(0), "it is closed");
+            // Next time the second one has been silent for long enough.
+            let fourth = connect();
+            attend(Duration::ZERO, &|counters| counters.connections_replaced == 2);
+            assert_eq!(second.read(&mut [0]).ok(), Some(0), "it has made room");
+            let fifth = connect();
             attend(SILENCE, &|counters| counters.connections_open == 1);
             over.store(true, Ordering::Relaxed);
             let counters = connections.end().expect("any core");
-            drop((third, fourth));
+            drop((fourth, fifth));
             counters
         });
-        assert_eq!((counters.connections_accepted, counters.connections_refused), (4, 2));
-        assert_eq!((counters.connections_replaced, counters.connections_stopped), (1, 1));
+        assert_eq!((counters.connections_accepted, counters.connections_refused), (5, 2));
+        assert_eq!((counters.connections_replaced, counters.connections_stopped), (2, 1));
     }
 }

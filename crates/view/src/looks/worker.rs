@@ -6,7 +6,6 @@ use crate::lock::lock;
 use crate::protocol::Now;
 use crate::shared::Shared;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
 use tokio::sync::watch;
 
@@ -37,7 +36,7 @@ pub(crate) fn make_updates(
         let now = shared.now();
         lock(&shared.history).update(Instant::now(), shared.totals(&now));
         // Nothing is counted while nobody watches.
-        if shared.clients.connected.load(Relaxed) > 0 {
+        if shared.clients.connected() > 0 {
             update.looks = Arc::new(studio.pass(shared, &shared.board.wanted()));
         }
         update.number += 1;

@@ -5,12 +5,14 @@ use crate::link::LinkProgress;
 use crate::link::ProcessorUse;
 use crate::link::first_second::{Beginning, FirstSecond};
 use crate::link::work_for;
+use evforge_core::seats::{Limits, Seats};
 use evforge_net::affinity::pin_current_thread;
 use evforge_net::session::{SessionClock, SessionLimits};
 use evforge_net::thread_time::processor_time;
 use socket2::{Domain, Protocol, Socket, Type};
 use std::io::{ErrorKind, Read};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
@@ -18,6 +20,9 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_millis(20);
 /// Bytes that are read at once at most.
 const AT_ONCE: usize = 1 << 20;
+
+/// Connections that may wait to be the one that sends. A sender may take its time, so that they have no time-out.
+const SEATS: Limits = Limits { most: 8, most_of_one: 4 };
 
 /// How to receive, and how long.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -43,7 +48,7 @@ pub struct TcpReceiver {
 pub struct TcpReceived {
     /// Where.
     pub address: SocketAddr,
-    /// From whom; none if nobody has connected.
+    /// From whom; none if nobody has sent anything.
     pub source: Option<SocketAddr>,
     /// The receive buffer that the kernel granted, as it counts it; it grows where none was asked for.
     pub buffer_bytes: Option<u64>,
@@ -90,7 +95,7 @@ impl TcpReceiver {
         self.address
     }
 
-    /// Takes the first connection and reads it to its end, until the time is over, nothing has come for long enough or `stop` is
+    /// Takes the first connection by which something comes and reads it to its end, until the time is over, nothing has come for long enough or `stop` is
     /// set. `watch` is called in this thread at most 50 times per second.
     ///
     /// # Errors
@@ -122,12 +127,17 @@ impl TcpReceiver {
 
     fn accept(&self, clock: &SessionClock<'_>) -> Result<Option<(TcpStream, SocketAddr)>, TcpError> {
         let failed = |source| TcpError::Listen { address: self.address, source };
+        let seats = Arc::<Seats<SocketAddr>>::default();
+        let mut waiting: Vec<(TcpStream, SocketAddr, _)> = Vec::new();
         while !clock.is_over() {
             match self.listener.accept() {
                 Ok((connection, source)) => {
-                    connection.set_nonblocking(false).map_err(failed)?;
-                    connection.set_read_timeout(Some(PATIENCE)).map_err(failed)?;
-                    return Ok(Some((connection, source)));
+                    connection.set_nonblocking(true).map_err(failed)?;
+                    // There is always one that gives way: none has said anything.
+                    if let Ok((seat, gives_way)) = seats.take(source.ip(), SEATS, source, Instant::now()) {
+                        waiting.retain(|(_, other, _)| Some(*other) != gives_way);
+                        waiting.push((connection, source, seat));
+                    }
                 }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
                     std::thread::sleep(Duration::from_millis(1));
@@ -137,9 +147,20 @@ impl TcpReceiver {
                     if matches!(error.kind(), ErrorKind::ConnectionAborted | ErrorKind::Interrupted) => {}
                 Err(source) => return Err(failed(source)),
             }
+            if let Some(begun) = waiting.iter().position(|(connection, ..)| has_begun(connection)) {
+                let (connection, source, _) = waiting.swap_remove(begun);
+                connection.set_nonblocking(false).map_err(failed)?;
+                connection.set_read_timeout(Some(PATIENCE)).map_err(failed)?;
+                return Ok(Some((connection, source)));
+            }
         }
         Ok(None)
     }
+}
+
+/// Whether something has come by a connection that does not block, or its end.
+fn has_begun(connection: &TcpStream) -> bool {
+    !matches!(connection.peek(&mut [0]), Err(error) if error.kind() == ErrorKind::WouldBlock)
 }
 
 fn read(

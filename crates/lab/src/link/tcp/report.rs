@@ -103,6 +103,7 @@ mod tests {
     use super::super::{TcpReceiver, TcpReceiving, TcpSending, send};
     use super::*;
     use evforge_net::session::SessionLimits;
+    use std::net::SocketAddr;
     use std::sync::atomic::AtomicBool;
     use std::time::Duration;
 
@@ -110,12 +111,20 @@ mod tests {
         SessionLimits { ends_after: Some(time), ..SessionLimits::default() }
     }
 
-    fn sent_and_received(sending: impl FnOnce(std::net::SocketAddr) -> TcpSending) -> (TcpSent, TcpReceived) {
+    fn sent_and_received() -> (TcpSent, TcpReceived) {
+        sent_and_received_after(|_| {})
+    }
+
+    /// What is sent after something else has happened at the receiver's address.
+    fn sent_and_received_after(before: impl FnOnce(SocketAddr) + Send) -> (TcpSent, TcpReceived) {
         let stop = AtomicBool::new(false);
         let receiver = TcpReceiver::listen(([127, 0, 0, 1], 0).into(), None).unwrap();
-        let sending = sending(receiver.address());
+        let address = receiver.address();
         std::thread::scope(|scope| {
-            let sender = scope.spawn(|| send(&sending, &stop).unwrap());
+            let sender = scope.spawn(|| {
+                before(address);
+                send(&sending(address), &stop).unwrap()
+            });
             let settings = TcpReceiving {
                 limits: ends_after(evforge_testkit::patience::patience()),
                 ..TcpReceiving::default()
@@ -125,13 +134,13 @@ mod tests {
         })
     }
 
-    fn sending(to: std::net::SocketAddr) -> TcpSending {
+    fn sending(to: SocketAddr) -> TcpSending {
         TcpSending { to, piece: 1472, buffer: None, core: None, duration: None, bytes: Some(3_000_000) }
     }
 
     #[test]
     fn every_byte_comes_and_pieces_are_whole() {
-        let (sent, received) = sent_and_received(sending);
+        let (sent, received) = sent_and_received();
         assert_eq!(sent.packets, 3_000_000_u64.div_ceil(1472));
         assert_eq!((received.bytes, received.is_closed), (sent.bytes, true));
         let report = TcpReport::new(received, Some(sent.clone()));
@@ -143,8 +152,17 @@ mod tests {
     }
 
     #[test]
+    fn connections_that_say_nothing_keep_no_sender_out() {
+        let mut idle = Vec::new();
+        let (sent, received) = sent_and_received_after(|to| {
+            idle.extend((0..20).map(|_| std::net::TcpStream::connect(to).unwrap()));
+        });
+        assert_eq!((received.source, received.bytes), (Some(sent.source), sent.bytes));
+    }
+
+    #[test]
     fn pieces_that_never_came_are_lost_and_another_senders_report_is_a_mismatch() {
-        let (sent, received) = sent_and_received(sending);
+        let (sent, received) = sent_and_received();
         let longer = TcpSent { packets: sent.packets + 7, bytes: sent.bytes + 7 * 1472, ..sent.clone() };
         let report = TcpReport::new(received.clone(), Some(longer));
         assert_eq!(

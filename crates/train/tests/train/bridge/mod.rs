@@ -168,11 +168,18 @@ fn clients_of_other_kinds_are_let_go_and_counted() {
     wait_for(&bridge, "other requests", |counters| counters.clients_with_other_requests == 2);
 
     wait_for(&bridge, "none", |counters| counters.clients_now == 0);
-    let held: Vec<_> = (0..2).map(|_| TcpStream::connect(bridge.address()).unwrap()).collect();
-    wait_for(&bridge, "two", |counters| counters.clients_now == 2);
+    let connect = || TcpStream::connect(bridge.address()).unwrap();
+    let before = bridge.counters().clients;
+    // Those that say nothing give way, and those that have said what they are keep their places.
+    let idle: Vec<_> = (0..20).map(|_| connect()).collect();
+    let mut held = [connect(), connect()];
+    for stream in &mut held {
+        stream.write_all(&greeting("REQ")).unwrap();
+    }
+    wait_for(&bridge, "two", |counters| counters.clients == before + 2);
     assert_eq!(answer_to(&bridge, b""), b"");
-    wait_for(&bridge, "too many", |counters| counters.clients_too_many == 1);
-    drop((bridge, held));
+    wait_for(&bridge, "too many", |counters| counters.clients_too_many == 21);
+    drop((bridge, held, idle));
     // One that says nothing.
     let mut impatient = options(1);
     impatient.patience = Duration::from_millis(200);
