@@ -6,7 +6,7 @@
 
 use crate::commands::{CommandError, Generation, LARGEST_REQUEST, reply};
 use crate::desk::{ControlDesk, Origin};
-use evforge_core::seats::{Limits, Seat, Seats};
+use evforge_core::seats::{LEAVING_SOON, Limits, Seat, Seats};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
@@ -141,8 +141,9 @@ impl Service {
             close(late);
             match (!self.seats.is_crowded(SEATS)).then(|| listener.accept()) {
                 Some(Ok((stream, peer))) => connections.extend(self.take(stream, peer)),
-                // Nobody, no descriptor for them, or too many that have to go first.
-                Some(Err(_)) | None => std::thread::sleep(PATIENCE),
+                // Nobody, or no descriptor for them.
+                Some(Err(_)) => std::thread::sleep(PATIENCE),
+                None => std::thread::sleep(LEAVING_SOON),
             }
             connections.retain(|connection| !connection.is_finished());
         }

@@ -17,6 +17,9 @@ use std::time::{Duration, Instant};
 /// Connections that have to go and have not ended yet: with so many of them, a listener accepts nobody.
 pub const LEAVING: usize = 8;
 
+/// How soon a listener looks again whether they have ended: they are about to.
+pub const LEAVING_SOON: Duration = Duration::from_millis(1);
+
 /// How many seats there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {

@@ -5,7 +5,7 @@
 //! those of one address, and the last [`RESERVE`] descriptors of the process are never taken.
 
 use crate::shared::Shared;
-use evforge_core::seats::{self, Limits};
+use evforge_core::seats::{self, LEAVING_SOON, Limits};
 use std::future::Future;
 use std::io;
 use std::net::IpAddr;
@@ -28,9 +28,6 @@ const TOO_MANY: &str = "HTTP/1.1 503 Service Unavailable\r\n\
     connection: close\r\n\
     content-length: 78\r\n\r\n\
     too many connections to this live view are open: close some, or try it later.\n";
-
-/// How often it is looked whether connections have ended.
-const LOOK: Duration = Duration::from_millis(5);
 
 /// The seat of a connection, which its first request keeps.
 pub(crate) type Seat = seats::Seat<oneshot::Sender<()>>;
@@ -79,14 +76,14 @@ impl Places {
     /// Waits until so many connections that had to go have ended that others may come.
     pub(crate) async fn not_crowded(&self) {
         while self.shared.clients.connections.is_crowded(self.limits) {
-            sleep(LOOK).await;
+            sleep(LEAVING_SOON).await;
         }
     }
 
     /// Waits until all places are free.
     pub(crate) async fn all_free(&self) {
         while self.shared.clients.connections.open() > 0 {
-            sleep(LOOK).await;
+            sleep(LEAVING_SOON).await;
         }
     }
 

@@ -4,7 +4,7 @@ use super::allowed;
 use super::protocol::{self, Answer, Ended, LONGEST_REQUEST, PROTOCOL, Request};
 use crate::measured_link::ProcessorAccount;
 use crate::two_hosts::program_ending_with_this;
-use evforge_core::seats::{Limits, Seat, Seats};
+use evforge_core::seats::{LEAVING_SOON, Limits, Seat, Seats};
 use evforge_core::whole_file;
 use std::io::{self, BufReader, ErrorKind, Read};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -82,22 +82,26 @@ impl<'a> Agent<'a> {
         std::thread::scope(|scope| {
             while !stop.load(Ordering::Relaxed) {
                 end_asking(self.seats.out_of_time(self.to_ask, Instant::now()));
-                let waiting = (!self.seats.is_crowded(SEATS)).then(|| self.listener.accept());
-                let Some(Ok((connection, peer))) = waiting else {
-                    // Nobody, somebody who is gone again, or too many that have to go first.
-                    std::thread::sleep(Duration::from_millis(20));
-                    continue;
-                };
-                let connection = Arc::new(connection);
-                match self.seats.take(peer.ip(), SEATS, Arc::clone(&connection), Instant::now()) {
-                    Ok((seat, gives_way)) => {
-                        end_asking(gives_way);
-                        scope.spawn(move || {
-                            let outcome = self.attend(&connection, &seat, stop);
-                            tell(&format!("{peer}: {}", outcome.unwrap_or_else(|error| error.to_string())));
-                        });
+                match (!self.seats.is_crowded(SEATS)).then(|| self.listener.accept()) {
+                    Some(Ok((connection, peer))) => {
+                        let connection = Arc::new(connection);
+                        match self.seats.take(peer.ip(), SEATS, Arc::clone(&connection), Instant::now()) {
+                            Ok((seat, gives_way)) => {
+                                end_asking(gives_way);
+                                scope.spawn(move || {
+                                    let outcome = self.attend(&connection, &seat, stop);
+                                    tell(&format!(
+                                        "{peer}: {}",
+                                        outcome.unwrap_or_else(|error| error.to_string())
+                                    ));
+                                });
+                            }
+                            Err(none_left) => tell(&format!("{peer}: closed at once: {none_left}")),
+                        }
                     }
-                    Err(none_left) => tell(&format!("{peer}: closed at once: {none_left}")),
+                    // Nobody, or somebody who is gone again.
+                    Some(Err(_)) => std::thread::sleep(Duration::from_millis(20)),
+                    None => std::thread::sleep(LEAVING_SOON),
                 }
             }
             end_asking(self.seats.out_of_time(Duration::ZERO, Instant::now()));

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use evforge_core::seats::{Limits, Seat, Seats};
+use evforge_core::seats::{LEAVING_SOON, Limits, Seat, Seats};
 use socket2::TcpKeepalive;
 
 use super::counters::BridgeCounters;
@@ -78,7 +78,8 @@ pub(super) fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
                 // Without a thread for it, it is closed.
                 let _ = admit(stream, from.ip(), shared);
             }
-            Some(Err(_)) | None => thread::sleep(PAUSE),
+            Some(Err(_)) => thread::sleep(PAUSE),
+            None => thread::sleep(LEAVING_SOON),
         }
     }
 }

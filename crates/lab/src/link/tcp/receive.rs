@@ -82,7 +82,7 @@ impl TcpReceiver {
         }
         socket.set_reuse_address(true).map_err(failed)?;
         socket.bind(&address.into()).map_err(failed)?;
-        socket.listen(1).map_err(failed)?;
+        socket.listen(SEATS.most as i32).map_err(failed)?;
         socket.set_nonblocking(true).map_err(failed)?;
         let buffer_bytes = socket.recv_buffer_size().ok().map(|bytes| bytes as u64);
         let listener = TcpListener::from(socket);
