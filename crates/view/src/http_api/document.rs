@@ -53,7 +53,11 @@ fn limits(text: &mut String, options: &ViewOptions) {
     let seconds = |time: std::time::Duration| format!("{} s", time.as_secs_f64());
     text.push_str("\n## Limits\n\n| limit | | what happens beyond it |\n|---|---|---|\n");
     let rows = [
-        ("open connections", options.most_connections.to_string(), "503, and the connection is closed"),
+        (
+            "open connections",
+            options.most_connections.to_string(),
+            "the oldest that has asked for nothing gets 503 and is closed; if all have asked, the new one",
+        ),
         (
             "open connections of one address (of IPv6: of one network of 64 bits)",
             options.most_connections_of_one_address.to_string(),
