@@ -91,9 +91,8 @@ impl<C> Seats<C> {
         let mut gives_way = None;
         if let Some(none_left) = none_left {
             let is_of_them = |taken: &Taken<C>| none_left == NoneLeft::AtAll || taken.source == source;
-            let mut silent =
-                state.taken.iter().filter(|(_, taken)| taken.silent.is_some() && is_of_them(taken));
-            let number = *silent.next().ok_or(none_left)?.0;
+            let oldest = state.taken.iter().find(|(_, taken)| taken.silent.is_some() && is_of_them(taken));
+            let number = *oldest.ok_or(none_left)?.0;
             gives_way = state.taken.remove(&number).and_then(|taken| taken.silent);
         }
         let number = state.next;
