@@ -140,7 +140,9 @@ impl<'scope, 'env> Connections<'scope, 'env> {
             Duration::from_millis(now_ms.saturating_sub(open.heard_ms.load(Ordering::Relaxed)))
         };
         let longest = self.open.iter_mut().max_by_key(|open| silence(open));
-        longest.filter(|open| silence(open) >= self.silence).map(Open::replace);
+        if let Some(open) = longest.filter(|open| silence(open) >= self.silence) {
+            open.replace();
+        }
     }
 
     fn now_ms(&self) -> u64 {
