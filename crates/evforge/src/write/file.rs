@@ -49,6 +49,7 @@ pub(super) fn write_file(arguments: &WriteArguments) -> Result<ExitStatus, Comma
         bases: Arc::new(SaidBases),
         // A crash names the file, and ends nothing else.
         rehearsal: None,
+        budget: Arc::default(),
         stop: Arc::clone(&stop),
     };
     // One that was begun before is taken up.

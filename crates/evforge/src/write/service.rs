@@ -38,6 +38,7 @@ pub(super) fn serve(arguments: &WriteArguments) -> Result<ExitStatus, CommandErr
             storage: arguments.storage.storage(),
             bases: Arc::new(PlainBases),
             rehearsal: Some(Arc::new(ByThisProgram)),
+            budget: Arc::default(),
             stop: Arc::clone(&stop),
         },
         leeway_before: leeway.0,

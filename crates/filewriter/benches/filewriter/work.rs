@@ -159,6 +159,7 @@ pub(super) fn job(filling: &Filling, layout: Layout, deflate: Option<u8>) -> Out
         storage: storage(deflate),
         bases: Arc::new(NoBase),
         rehearsal: None,
+        budget: Arc::default(),
         stop: Arc::default(),
     };
     let job = Job::start(plan, settings)?;

@@ -71,7 +71,7 @@ impl Conversation {
     /// Begins, and goes on with the jobs that are there already: commands for them are read from the beginning of each.
     pub fn resume(&mut self, now_ms: u64, jobs: &dyn Jobs, act: Act<'_>) {
         self.begun_ms = now_ms;
-        for JobState { request, .. } in jobs.states() {
+        for JobState { request, phase, .. } in jobs.states() {
             let answers = request.control_topic.clone();
             let (pool, own) = (&self.settings.pool_topic, &self.settings.command_topic);
             // Those without answers were begun on the pool or on the command topic.
@@ -85,7 +85,9 @@ impl Conversation {
             }
             let listens = followed.first().map(|topic| (*topic).clone()).into_iter().collect();
             self.settings.is_command_topic_quiet |= answers.is_none() && pool.is_none();
-            act(Action::Say(format!("job {} goes on: {}", request.id, request.file.display())));
+            if phase == JobPhase::Writing {
+                act(Action::Say(format!("job {} goes on: {}", request.id, request.file.display())));
+            }
             let talk = Talk { is_resumed: true, ..Talk::new(&request, listens, answers, now_ms) };
             self.talks.insert(request.id, talk);
         }

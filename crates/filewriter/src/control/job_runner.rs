@@ -5,14 +5,14 @@ use super::left_jobs::{self, About, Left, base};
 use super::running_job::RunningJob;
 use super::text::time;
 use crate::file::{FileError, Names, is_there};
-use crate::job::{Begin, JobPlan, JobSettings, PlainBases, Until, Window};
+use crate::job::{Begin, JobPlan, JobSettings, PlainBases, Until, Window, forget_attempts, set_aside};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Endings of names that lie next to a file.
-const OWN_ENDINGS: [&str; 5] = ["writing", "job", "new", "lock", "sha256"];
+const OWN_ENDINGS: [&str; 6] = ["writing", "job", "new", "lock", "sha256", "attempts"];
 
 /// How files are written for a conversation.
 #[derive(Clone, Debug)]
@@ -36,6 +36,8 @@ pub struct JobRunnerSettings {
 struct Entry {
     /// With the stop as it was set last.
     request: JobRequest,
+    /// The file, once it is complete.
+    path: PathBuf,
     job: RunningJob,
 }
 
@@ -64,8 +66,12 @@ impl JobRunner {
                 say(&format!("{}: there is another job {}: it is left alone", plan.file.display(), plan.id));
                 continue;
             }
-            let job = RunningJob::take_up(plan, settings.job.clone());
-            entries.push(Entry { request, job });
+            let path = plan.file.clone();
+            let job = match set_aside(&plan) {
+                Some(why) => RunningJob::given_up(&plan, why),
+                None => RunningJob::take_up(plan, settings.job.clone()),
+            };
+            entries.push(Entry { request, path, job });
         }
         Ok(Self { settings, entries })
     }
@@ -113,6 +119,13 @@ impl JobRunner {
     }
 }
 
+/// Whoever ends in good order was not ended by a job.
+impl Drop for JobRunner {
+    fn drop(&mut self) {
+        self.entries.iter().for_each(|entry| forget_attempts(&entry.path));
+    }
+}
+
 /// That there is nothing of this name yet.
 fn is_free(file: &Path) -> Result<(), String> {
     let names = Names::of(file);
@@ -145,8 +158,9 @@ impl Jobs for JobRunner {
             return Err(format!("there is a job {} already", request.id));
         }
         let plan = self.plan(&request)?;
+        let path = plan.file.clone();
         let job = RunningJob::start(plan, self.settings.job.clone()).map_err(|error| error.to_string())?;
-        self.entries.push(Entry { request, job });
+        self.entries.push(Entry { request, path, job });
         Ok(())
     }
 

@@ -68,6 +68,13 @@ impl RunningJob {
         Self { doing, file, told: Told::default() }
     }
 
+    /// One that is not taken up again, and why.
+    pub(super) fn given_up(plan: &JobPlan, why: String) -> Self {
+        let file = Names::of(&plan.file).writing();
+        let doing = Arc::new(Mutex::new(failed(file.clone(), why)));
+        Self { doing, file, told: Told::default() }
+    }
+
     /// Sets its end.
     pub(super) fn set_stop(&self, ns: i64) {
         match &mut *held(&self.doing) {

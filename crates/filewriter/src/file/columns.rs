@@ -8,6 +8,9 @@ use evforge_stream::storage::workers::Workers;
 use hdf5_metno::{Dataset, Error, File, Group, H5Type, Result};
 use zerocopy::IntoBytes as _;
 
+/// Bytes that HDF5 has in memory of a dataset without values: 14 kB where 40 000 of them were made.
+const DATASET: u64 = 16 << 10;
+
 /// What a column is.
 #[derive(Clone, Copy, Debug)]
 pub struct ColumnPlan<'a> {
@@ -76,6 +79,9 @@ pub struct Columns {
     workers: Workers,
     deflate: Option<u8>,
     kept: Option<Kept>,
+    /// Nothing is made: what is asked for is only added up.
+    is_counting: bool,
+    bytes: u64,
     /// Columns with rows that wait: of thousands, most have none at a commit.
     busy: Vec<usize>,
     waiting: usize,
@@ -85,7 +91,14 @@ impl Columns {
     /// Of a new file. `deflate` is the level for what is large.
     pub fn new(workers: Workers, deflate: Option<u8>) -> Self {
         let (arrays, scalars, grids) = (Vec::new(), Vec::new(), Vec::new());
-        Self { arrays, scalars, grids, workers, deflate, kept: None, busy: Vec::new(), waiting: 0 }
+        let (kept, is_counting, bytes) = (None, false, 0);
+        let (busy, waiting) = (Vec::new(), 0);
+        Self { arrays, scalars, grids, workers, deflate, kept, is_counting, bytes, busy, waiting }
+    }
+
+    /// The same of no file: what is asked for is added up, and nothing is made.
+    pub fn counting(self) -> Self {
+        Self { is_counting: true, ..self }
     }
 
     /// Of a file that is opened again, with the rows of each column at the last commit.
@@ -93,9 +106,20 @@ impl Columns {
         Self { kept: Some(Kept { rows }), ..Self::new(workers, deflate) }
     }
 
-    /// True if the datasets are there already: attributes are not to be written again.
+    /// True if the datasets are there already, or never will be: attributes are not to be written.
     pub fn is_reopened(&self) -> bool {
-        self.kept.is_some()
+        self.kept.is_some() || self.is_counting
+    }
+
+    /// Bytes at most of all that was asked for, as soon as each column has a row: in memory, and in the file. A chunk is whole in both
+    /// from its first row on.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    fn count(&mut self, shape: &[usize], value: usize) {
+        let values = shape.iter().fold(value as u64, |bytes, length| bytes.saturating_mul(*length as u64));
+        self.bytes = self.bytes.saturating_add(DATASET).saturating_add(values);
     }
 
     /// Makes, or opens, a column.
@@ -103,6 +127,10 @@ impl Columns {
     /// # Errors
     /// If HDF5 refuses, or what is there is something else.
     pub fn column(&mut self, group: &Group, plan: &ColumnPlan<'_>) -> Result<ColumnId> {
+        self.count(plan.row, plan.value.size().saturating_mul(plan.chunk_rows));
+        if self.is_counting {
+            return Ok(ColumnId(self.arrays.len()));
+        }
         let array = ArrayPlan {
             name: plan.name,
             value: plan.value.descriptor(),
@@ -128,6 +156,10 @@ impl Columns {
     /// # Errors
     /// If HDF5 refuses.
     pub fn scalar<T: H5Type>(&mut self, group: &Group, name: &str, value: T) -> Result<ScalarId> {
+        self.count(&[], size_of::<T>());
+        if self.is_counting {
+            return Ok(ScalarId(self.scalars.len()));
+        }
         let dataset = if self.is_reopened() {
             group.dataset(name)?
         } else {
@@ -143,6 +175,10 @@ impl Columns {
     /// # Errors
     /// If HDF5 refuses, or what is there is something else.
     pub fn grid(&mut self, group: &Group, name: &str, value: ValueType, shape: &[usize]) -> Result<GridId> {
+        self.count(shape, value.size());
+        if self.is_counting {
+            return Ok(GridId(self.grids.len()));
+        }
         let dataset = if self.is_reopened() {
             let dataset = group.dataset(name)?;
             if dataset.shape() != shape || dataset.dtype()?.to_descriptor()? != value.descriptor() {

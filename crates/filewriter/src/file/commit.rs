@@ -137,3 +137,37 @@ impl WriterFile {
 fn worker_lost(_: WorkerLost) -> FileError {
     FileError::Content("a thread that compresses has ended".to_owned())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::file::{Base, FilePlan, Storage};
+    use crate::structure::{self, RunTimes};
+    use serde_json::json;
+
+    /// A monitor that counts for days, and as many constants as there may be.
+    #[test]
+    fn a_commit_has_room_for_what_the_largest_modules_keep() {
+        let folder = tempfile::tempdir().unwrap();
+        let constant =
+            |number: usize| json!({"name": format!("c{number}"), "data_type": "int8", "shape": [1]});
+        let constants: Vec<_> = (0..1000).map(constant).collect();
+        let structure = json!({"children": [
+            {"module": "da00", "config": {"topic": "t", "source": "s", "constants": constants}},
+            {"type": "group", "name": "m", "children": [
+                {"module": "hs01", "config": {"topic": "t", "source": "s", "shape": [1 << 20]}}]}]});
+        let plan = FilePlan {
+            path: folder.path().join("run.nxs"),
+            base: Base::Nothing,
+            structure: structure::parse(&structure.to_string()).unwrap(),
+            times: RunTimes { start_ms: 0, stop_ms: None },
+            storage: Storage::default(),
+        };
+        let mut file = WriterFile::create(&plan, 1000, || Ok(())).unwrap();
+        let largest = json!({"edges": [false], "bins": {"Whole": vec![i64::MIN; 1 << 20]}});
+        file.modules[1].module.restore(largest).unwrap();
+        file.begin_commit(&(), false).unwrap();
+        while !file.end_commit(Duration::from_secs(1)).unwrap() {}
+        assert!(!file.is_committing());
+    }
+}

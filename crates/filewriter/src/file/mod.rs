@@ -24,7 +24,7 @@ pub use error::FileError;
 pub use finishing::Ending;
 pub use journal::Journal;
 pub use names::{Names, is_there};
-pub use plan::{Base, FilePlan, Storage};
+pub use plan::{Base, Cost, FilePlan, Storage};
 pub use reopening::Reopened;
 pub use value_type::ValueType;
 pub use writer_file::{OWN_GROUP, OpenModule, WriterFile};

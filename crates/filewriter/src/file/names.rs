@@ -7,9 +7,11 @@
 //! | `run.nxs.making` | the file until it can be followed: nothing is in it |
 //! | `run.nxs.writing` | the file while it is written; it can be followed |
 //! | `run.nxs.job` | what the job is: with it a writer that was killed goes on |
+//! | `run.nxs.attempts` | how often the job has ended its process before a commit |
 //! | `run.nxs.lock` | held by the process that writes |
 //! | `run.nxs.damaged-1` | a file that could not be taken up again; the job began from its first messages |
 //! | `run.nxs.aborted-1` | a file whose run was aborted |
+//! | `run.nxs.set-aside-1` | what a job was that has ended its process twice |
 
 use super::FileError;
 use std::ffi::OsString;
@@ -46,12 +48,22 @@ impl Names {
         self.with(".job")
     }
 
+    /// How often the job has ended the process that did it.
+    pub fn attempts(&self) -> PathBuf {
+        self.with(".attempts")
+    }
+
+    /// The name of a file that is never there: it is counted what one would take.
+    pub(super) fn counted(&self) -> PathBuf {
+        self.with(".counted")
+    }
+
     /// The checksum.
     pub fn checksum(&self) -> PathBuf {
         self.with(".sha256")
     }
 
-    /// A free name for a file that is set aside: `damaged`, `aborted`.
+    /// A free name for a file that is set aside: `damaged`, `aborted`, `set-aside`.
     ///
     /// # Errors
     /// If there is none.

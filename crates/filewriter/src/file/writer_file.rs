@@ -6,8 +6,8 @@ use super::completeness::Completeness;
 use super::journal::Journal;
 use super::plan::{Base, FilePlan, Storage};
 use super::{Columns, FileError, Names, ending, is_there};
-use crate::modules::{self, Module};
-use crate::structure::{self, Place, StreamModule, TimeText};
+use crate::modules::{self, Module, Opened};
+use crate::structure::{self, Place, StreamModule, Structure, TimeText};
 use evforge_stream::nexus::{DiskSpace, Lock, identity, write_static_part};
 use evforge_stream::storage::dataset::class;
 use evforge_stream::storage::diversion::divert;
@@ -34,9 +34,8 @@ const STATE_ROOM: usize = 256;
 const BLOCK: u64 = 1 << 20;
 /// What is reserved beyond what the bounds say: a block that has just been begun counts.
 pub(super) const BEYOND: u64 = BLOCK + (256 << 10);
-/// Room of a record for each column, and for each module.
+/// Room of a record for each column.
 const RECORD_OF_COLUMN: usize = 24;
-const RECORD_OF_MODULE: usize = 256;
 
 /// A module of a file, open.
 #[derive(Debug)]
@@ -161,8 +160,8 @@ impl WriterFile {
             let own = class(&file.group(parent_of(&own_path))?, OWN_GROUP, "NXcollection")?;
             let state = create_text(&own, "state", WRITING, STATE_ROOM)?;
             let completeness = Completeness::open(&own, &mut columns)?;
-            let record =
-                job_room + RECORD_OF_COLUMN * columns.all_rows().len() + RECORD_OF_MODULE * modules.len();
+            let states: usize = modules.iter().map(|open| open.module.state_room()).sum();
+            let record = job_room + RECORD_OF_COLUMN * columns.all_rows().len() + states;
             let journal = Journal::create(&own, record)?;
             // HDF5 opens every dataset again that is open when a file can be followed from now on.
             columns.rest(file);
@@ -242,11 +241,21 @@ pub(super) struct Parts {
 pub(super) fn open_modules(places: Vec<Place>, columns: &mut Columns) -> Result<Vec<OpenModule>, FileError> {
     let mut all = Vec::with_capacity(places.len());
     for Place { path, group, module: spec } in places {
-        let opened = modules::open(&spec, &group, columns)
-            .map_err(|error| FileError::Content(format!("{path}: module {}: {error}", spec.kind)))?;
+        let opened = open_module(&path, &spec, &group, columns)?;
         all.push(OpenModule { path, spec, module: opened.module, notes: opened.notes });
     }
     Ok(all)
+}
+
+/// Makes, opens or counts what a module has in a group.
+pub(super) fn open_module(
+    path: &str,
+    spec: &StreamModule,
+    group: &Group,
+    columns: &mut Columns,
+) -> Result<Opened, FileError> {
+    modules::open(spec, group, columns)
+        .map_err(|error| FileError::Content(format!("{path}: module {}: {error}", spec.kind)))
 }
 
 pub(super) fn workers(storage: &Storage, path: &Path) -> Result<Workers, FileError> {
@@ -277,14 +286,19 @@ fn parent_of(path: &str) -> &str {
     }
 }
 
-/// Bytes at most of a file in which no message is yet.
+/// Bytes at most of a file in which no message is yet, without what modules make.
 pub(super) fn bytes_at_most(plan: &FilePlan, job_room: usize) -> u64 {
     let base = match &plan.base {
         Base::Nothing => 0,
         Base::Template(template) => fs::metadata(template).map_or(0, |about| 2 * about.len()),
         Base::Detector(options) => evforge_stream::nexus::static_bytes_at_most(options),
     };
-    base + structure::bytes_at_most(&plan.structure) + 4 * job_room as u64 + BEYOND
+    base + bytes_said(&plan.structure, job_room)
+}
+
+/// The same of what whoever begins the file has said.
+pub(super) fn bytes_said(structure: &Structure, job_room: usize) -> u64 {
+    structure::bytes_at_most(structure).saturating_add(4 * job_room as u64 + BEYOND)
 }
 
 /// Copies everything that is in a template.

@@ -1,5 +1,6 @@
 //! The thread of a job: it makes or takes up the file, reads until the run is over, and ends it.
 
+use super::attempts::Attempts;
 use super::end::JobEnd;
 use super::error::JobError;
 use super::opening::{Begun, open};
@@ -15,7 +16,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
 /// Times that a file is taken up again in a row without a commit in between.
-const ATTEMPTS: u32 = 5;
+const TRIES: u32 = 5;
 
 /// A job that runs in threads of its own.
 pub struct Job {
@@ -104,13 +105,17 @@ fn run(
     began: &SyncSender<Result<(), JobError>>,
 ) -> JobEnd {
     let deadline = Deadline::of_opening().or_when(&settings.stop);
-    let mut opened = match open(&mut plan, settings, settings.rehearsal.as_deref(), &deadline) {
+    let mut attempts = Attempts::of(&plan, &settings.stop);
+    let rehearsal = settings.rehearsal.as_deref();
+    let mut opened = match open(&mut plan, settings, rehearsal, &deadline, &mut attempts) {
         Ok(Begun::Open(opened)) => *opened,
         Ok(Begun::WasComplete(end)) => {
+            attempts.forget();
             let _ = began.send(Ok(()));
             return *end;
         }
         Err(error) => {
+            attempts.pause();
             let failed = Phase::Failed(error.to_string());
             let _ = began.send(Err(error));
             return JobEnd {
@@ -121,12 +126,15 @@ fn run(
         }
     };
     let _ = began.send(Ok(()));
-    let (mut attempts, mut is_aborted) = (0, false);
+    let (mut tries, mut is_aborted) = (0, false);
     loop {
-        let mut session = Session::new(&mut plan, settings, told, shown, &mut is_aborted);
+        let mut session = Session::new(&mut plan, settings, told, shown, &mut is_aborted, &mut attempts);
         let before = opened.running.commits;
         let error = match session.run(opened) {
-            Ok(end) => return end,
+            Ok(end) => {
+                attempts.forget();
+                return end;
+            }
             Err(error) => error,
         };
         let gives_back = session.gives_back;
@@ -134,21 +142,25 @@ fn run(
             let _ = fs::remove_file(Names::of(&plan.file).writing());
         }
         // The file is as the disk has it: it is cut back to its last commit and goes on from there.
-        attempts = match error.commits > before {
+        tries = match error.commits > before {
             _ if gives_back => 0,
             true => 1,
-            false => attempts + 1,
+            false => tries + 1,
         };
         let again = match error.cause {
-            cause if attempts > ATTEMPTS => Err(cause),
+            cause if tries > TRIES => Err(cause),
             JobError::File(FileError::Gone(path)) => Err(JobError::File(FileError::Gone(path))),
             // A file that is being written is taken up again, even at the end. Nobody has to try it first: this process has had it open.
-            _ => open(&mut plan, settings, None, &Deadline::of_opening()),
+            _ => open(&mut plan, settings, None, &Deadline::of_opening(), &mut attempts),
         };
         opened = match again {
             Ok(Begun::Open(opened)) => *opened,
-            Ok(Begun::WasComplete(end)) => return *end,
+            Ok(Begun::WasComplete(end)) => {
+                attempts.forget();
+                return *end;
+            }
             Err(error) => {
+                attempts.forget();
                 let progress = Progress {
                     phase: Phase::Failed(error.to_string()),
                     file: Names::of(&plan.file).writing(),

@@ -13,8 +13,10 @@
 //! # }
 //! ```
 
+mod attempts;
 mod bases;
 mod block;
+mod budget;
 mod counters;
 mod end;
 mod error;
@@ -35,7 +37,9 @@ mod streams;
 mod topics;
 mod window;
 
+pub(crate) use attempts::{forget_attempts, set_aside};
 pub use bases::{PlainBases, SaidBase};
+pub use budget::Budget;
 pub use counters::WriterCounters;
 pub use end::{JobEnd, PartitionEnd};
 pub use error::JobError;

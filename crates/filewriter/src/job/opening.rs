@@ -1,5 +1,6 @@
 //! A job's file, made or taken up, with what is asked of the topics first.
 
+use super::attempts::Attempts;
 use super::bases::PlainBases;
 use super::end::JobEnd;
 use super::error::JobError;
@@ -7,13 +8,15 @@ use super::partitions::Partitions;
 use super::plan::JobPlan;
 use super::progress::{Phase, Progress};
 use super::rehearsal::{Rehearsal, take_up};
-use super::running::{Running, record_room};
+use super::routes::Routes;
+use super::running::{ROOM_OF_PARTITION, Running, record_room};
 use super::settings::{Bases, JobSettings};
 use super::streams::Streams;
 use super::topics::Topics;
 use crate::file::{FileError, FilePlan, Names, Reopened, Storage, WriterFile, is_there};
-use crate::structure::{self, Group, Node, RunTimes, StreamModule};
+use crate::structure::{self, RunTimes, Structure};
 use evforge_kafka::client::Deadline;
+use std::convert::Infallible;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
@@ -38,9 +41,15 @@ pub(super) fn open(
     settings: &JobSettings,
     rehearsal: Option<&dyn Rehearsal>,
     deadline: &Deadline,
+    attempts: &mut Attempts,
 ) -> Result<Begun, JobError> {
     let names = Names::of(&plan.file);
+    if is_there(&names.job()) {
+        attempts.begin();
+    }
     let file_plan = file_plan(plan, &*settings.bases, &settings.storage)?;
+    let (asked, job_room) = asked(&file_plan.structure);
+    let cost = file_plan.cost(job_room)?;
     let kept = if is_there(&names.job()) {
         let (kept, first) = JobPlan::read_all(&names.job())?;
         if kept.id != plan.id {
@@ -62,9 +71,10 @@ pub(super) fn open(
             }
             Reopened::GoesOn(file, job) => {
                 let (streams, routes) = Streams::of(&file.modules);
-                let topics = Topics::open(&settings.client, &routes, deadline)?;
+                let topics = attempts.except(|| Topics::open(&settings.client, &routes, deadline))?;
                 let partitions = Partitions::of(first, &routes);
-                let mut running = Running::new(*file, partitions, streams, Arc::new(routes));
+                let share = settings.budget.hold(cost);
+                let mut running = Running::new(*file, partitions, streams, Arc::new(routes), share);
                 running.restore(job).map_err(|why| FileError::Damaged { path: names.writing(), why })?;
                 return Ok(Begun::Open(Box::new(Opened { running, topics })));
             }
@@ -75,45 +85,42 @@ pub(super) fn open(
             }
         }
     }
-    // What partitions there are is asked before anything is made.
-    let asked = modules_of(&file_plan.structure.root);
-    let mut routes = super::routes::Routes::default();
-    for module in &asked {
-        for source in &module.sources {
-            routes.add(&module.topic, source, &[], 0);
-        }
-    }
-    if routes.topics().is_empty() {
+    // What it takes and what partitions there are is known before anything is made.
+    if asked.topics().is_empty() {
         return Err(JobError::Structure(
             "the structure asks for no topic: there is nothing to be written".into(),
         ));
     }
-    let topics = Topics::open(&settings.client, &routes, deadline)?;
+    let share = settings.budget.take(cost)?;
     let is_new = kept.is_none();
-    let first = match kept {
-        Some(first) => first,
-        None => topics.first(plan.begin, deadline)?,
-    };
-    let sources: usize = asked.iter().map(|module| module.sources.len()).sum();
-    let numbered =
-        asked.iter().filter(|module| module.kind.has_numbers()).map(|module| module.sources.len()).sum();
+    let (topics, first) = attempts.except(|| -> Result<_, JobError> {
+        let topics = Topics::open(&settings.client, &asked, deadline)?;
+        let first = match kept {
+            Some(first) => first,
+            None => topics.first(plan.begin, deadline)?,
+        };
+        Ok((topics, first))
+    })?;
     // What the job is comes first: a writer that is killed in between finds it, and begins again.
     let mut is_kept = false;
     let keep = || {
         if is_new {
+            // Of another job of this name nothing counts.
+            attempts.forget();
+            attempts.begin();
             plan.keep_first(&names.job(), &first)?;
             is_kept = true;
         }
         Ok(())
     };
-    let made = WriterFile::create(&file_plan, record_room(sources, numbered, first.len()), keep);
+    let made = WriterFile::create(&file_plan, job_room + first.len() * ROOM_OF_PARTITION, keep);
     if made.is_err() && is_kept {
         let _ = fs::remove_file(names.job());
     }
     let file = made?;
     let (streams, routes) = Streams::of(&file.modules);
     let (topics, partitions) = (topics.in_order_of(&routes), Partitions::of(&first, &routes));
-    let running = Running::new(file, partitions, streams, Arc::new(routes));
+    let running = Running::new(file, partitions, streams, Arc::new(routes), share);
     Ok(Begun::Open(Box::new(Opened { running, topics })))
 }
 
@@ -154,17 +161,16 @@ pub(super) fn times(start_ns: i64, stop_ns: Option<i64>) -> RunTimes {
     RunTimes { start_ms: ms(start_ns), stop_ms: stop_ns.map(ms) }
 }
 
-/// All modules of a structure.
-fn modules_of(root: &Group) -> Vec<&StreamModule> {
-    let (mut groups, mut modules) = (vec![root], Vec::new());
-    while let Some(group) = groups.pop() {
-        for child in &group.children {
-            match child {
-                Node::Group(child) => groups.push(child),
-                Node::Stream(module) => modules.push(module),
-                Node::Dataset(_) | Node::Link(_) | Node::RunTimes(_) => {}
-            }
+/// The topics and sources that a structure asks for, and the bytes of what a commit of its job keeps, without partitions.
+fn asked(structure: &Structure) -> (Routes, usize) {
+    let (mut routes, mut sources, mut numbered) = (Routes::default(), 0, 0);
+    let Ok(()) = structure.each_module(&mut |_, module| -> Result<(), Infallible> {
+        for source in &module.sources {
+            routes.add(&module.topic, source, &[], 0);
         }
-    }
-    modules
+        sources += module.sources.len();
+        numbered += if module.kind.has_numbers() { module.sources.len() } else { 0 };
+        Ok(())
+    });
+    (routes, record_room(sources, numbered))
 }

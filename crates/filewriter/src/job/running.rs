@@ -1,6 +1,7 @@
 //! A job with its file open: messages in, rows out, commits.
 
 use super::block::{Block, Content, Head};
+use super::budget::Share;
 use super::counters::WriterCounters;
 use super::partitions::{KeptPartition, Key, Partitions, Turn};
 use super::plan::JobPlan;
@@ -49,7 +50,7 @@ struct KeptCounts {
 const ROOM: usize = 64 << 10;
 const ROOM_OF_STREAM: usize = 512;
 const ROOM_OF_NUMBERED: usize = 64 << 10;
-const ROOM_OF_PARTITION: usize = 400;
+pub(super) const ROOM_OF_PARTITION: usize = 400;
 /// Changes of topics that are remembered one by one.
 const CHANGES: usize = 64;
 
@@ -71,11 +72,12 @@ pub(super) struct Running {
     pub(super) is_closed: bool,
     /// Kafka time stamps from here on are long after the run, milliseconds since 1970.
     pub(super) past_ms: Option<i64>,
+    _share: Share,
 }
 
-/// Bytes that a commit of a job may take, besides those of the file.
-pub(super) fn record_room(streams: usize, numbered: usize, partitions: usize) -> usize {
-    ROOM + streams * ROOM_OF_STREAM + numbered * ROOM_OF_NUMBERED + partitions * ROOM_OF_PARTITION
+/// Bytes that a commit of a job may take, besides those of the file and [of each partition](ROOM_OF_PARTITION).
+pub(super) fn record_room(streams: usize, numbered: usize) -> usize {
+    ROOM + streams * ROOM_OF_STREAM + numbered * ROOM_OF_NUMBERED
 }
 
 impl Running {
@@ -85,6 +87,7 @@ impl Running {
         partitions: Partitions,
         streams: Streams,
         routes: Arc<Routes>,
+        share: Share,
     ) -> Self {
         Self {
             file,
@@ -99,6 +102,7 @@ impl Running {
             committed_ns: None,
             is_closed: false,
             past_ms: None,
+            _share: share,
         }
     }
 

@@ -1,5 +1,6 @@
 //! Reading into one open file: what is told, commits, the end of the run.
 
+use super::attempts::Attempts;
 use super::end::{JobEnd, PartitionEnd};
 use super::error::JobError;
 use super::opening::{Opened, times};
@@ -36,6 +37,8 @@ const SHOW: Duration = Duration::from_millis(500);
 const HELD_BACK: Duration = Duration::from_secs(10);
 /// A job that has read no more than this is begun again where rows from after its end were committed, bytes.
 const AGAIN_AT_MOST: u64 = 256 << 20;
+/// A job that has had nothing to write for so long has not ended the process.
+const HARMLESS: Duration = Duration::from_secs(60);
 /// How often the disk is asked whether there is room now.
 const ROOM: Duration = Duration::from_secs(1);
 
@@ -71,6 +74,7 @@ pub(super) struct Session<'a> {
     last_shown: Option<Instant>,
     waits: Option<(String, Instant)>,
     is_aborted: &'a mut bool,
+    attempts: &'a mut Attempts,
     begun: Instant,
     /// What was read is from after the end of the run.
     pub(super) gives_back: bool,
@@ -88,6 +92,7 @@ impl<'a> Session<'a> {
         told: &'a Receiver<Command>,
         shown: &'a Mutex<Progress>,
         is_aborted: &'a mut bool,
+        attempts: &'a mut Attempts,
     ) -> Self {
         Self {
             plan,
@@ -100,6 +105,7 @@ impl<'a> Session<'a> {
             last_shown: None,
             waits: None,
             is_aborted,
+            attempts,
             begun: Instant::now(),
             gives_back: false,
             begins_again: false,
@@ -199,8 +205,12 @@ impl<'a> Session<'a> {
         let has_ended = running.file.end_commit(Duration::ZERO)?;
         if was_committing && has_ended {
             watch.tell(&running.partitions.safe());
+            self.attempts.forget();
         }
         let waiting = running.file.columns.waiting();
+        if waiting == 0 && self.begun.elapsed() > HARMLESS {
+            self.attempts.forget();
+        }
         let is_held_back = self.plan.until == Until::Stop
             && self.plan.window.stop_ns.is_none()
             && running.is_restarted()
@@ -229,6 +239,8 @@ impl<'a> Session<'a> {
                 Ok(())
             }
             Err(error @ FileError::NoSpace { .. }) => {
+                // All of it was in memory.
+                self.attempts.forget();
                 running.disk_waits += u64::from(self.waits.is_none());
                 self.waits = Some((error.to_string(), Instant::now()));
                 Ok(())

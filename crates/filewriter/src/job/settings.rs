@@ -1,5 +1,6 @@
 //! How jobs are done: what is the same for all of a writer.
 
+use super::budget::Budget;
 use super::rehearsal::Rehearsal;
 use crate::file::{Base, Storage};
 use evforge_kafka::client::ClientSettings;
@@ -33,6 +34,8 @@ pub struct JobSettings {
     pub bases: Arc<dyn Bases>,
     /// Who tries files that a killed writer has left before they are taken up; none where a crash may end the process.
     pub rehearsal: Option<Arc<dyn Rehearsal>>,
+    /// What the jobs of a writer take together.
+    pub budget: Arc<Budget>,
     /// Set when no job is to begin any more: what brokers are asked before it is not waited for.
     pub stop: Arc<AtomicBool>,
 }

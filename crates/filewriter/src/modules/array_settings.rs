@@ -21,8 +21,8 @@ pub(super) struct ArraySettings {
     pub(super) axes: Vec<String>,
     pub(super) value_type: ValueType,
     pub(super) shape: Vec<usize>,
-    /// The values, if they are known, as this machine has them in memory.
-    pub(super) data: Option<Vec<u8>>,
+    /// The values, if they are known.
+    pub(super) data: Option<Numbers>,
     /// What is to be taken from the first message and cannot be.
     pub(super) notes: Vec<String>,
 }
@@ -62,7 +62,7 @@ impl ArraySettings {
         let numbers = data.map(|data| numbers(&at("data"), data)).transpose()?;
         let value_type = match (keys.get("data_type").filter(|found| !found.is_null()), &numbers) {
             (Some(found), _) => dtype(&at("data_type"), found)?,
-            (None, Some((numbers, _))) => guess(numbers),
+            (None, Some((numbers, _))) => numbers.guess(),
             (None, None) => {
                 let expected = "a type: nothing can be added to the file after the first message";
                 return Err(wrong(&at("data_type"), &Value::Null, expected));
@@ -80,17 +80,13 @@ impl ArraySettings {
             let expected = format!("as many axes as the shape {shape:?} has");
             return Err(wrong(&at("axes"), keys.get("axes").unwrap_or(&Value::Null), &expected));
         }
-        let data = match numbers {
-            Some((numbers, _)) if numbers.len() != shape.iter().product::<usize>() => {
-                let expected = format!("as many values as the shape {shape:?} asks for");
-                return Err(wrong(&at("data"), data.unwrap_or(&Value::Null), &expected));
-            }
-            Some((numbers, _)) => {
-                let bytes = numbers.iter().map(|number| as_type(*number, value_type));
-                Some(bytes.flat_map(|bytes| bytes.as_slice().to_vec()).collect())
-            }
-            None => None,
-        };
+        if let Some((numbers, _)) = &numbers
+            && numbers.len() != shape.iter().product::<usize>()
+        {
+            let expected = format!("as many values as the shape {shape:?} asks for");
+            return Err(wrong(&at("data"), data.unwrap_or(&Value::Null), &expected));
+        }
+        let data = numbers.map(|(numbers, _)| numbers);
         Ok(Self { name, unit, label, source, axes, value_type, shape, data, notes })
     }
 }
@@ -114,14 +110,47 @@ pub(super) fn scalar(value: &Value) -> Option<Scalar> {
     value.as_u64().map(Scalar::from).or_else(|| value.as_f64().map(Scalar::from))
 }
 
-/// Integers are int64, everything else is float64.
-fn guess(numbers: &[Scalar]) -> ValueType {
-    let is_whole = |number: &Scalar| matches!(number, Scalar::Int64(_));
-    if numbers.iter().all(is_whole) { ValueType::I64 } else { ValueType::F64 }
+/// Numbers of a configuration. Steps are made when they are written: some words ask for millions of them.
+#[derive(Debug)]
+pub(super) enum Numbers {
+    List(Vec<Scalar>),
+    Steps { first: f64, last: f64, size: usize },
+}
+
+impl Numbers {
+    fn len(&self) -> usize {
+        match self {
+            Self::List(numbers) => numbers.len(),
+            Self::Steps { size, .. } => *size,
+        }
+    }
+
+    /// Integers are int64, everything else is float64.
+    fn guess(&self) -> ValueType {
+        let is_whole = |number: &Scalar| matches!(number, Scalar::Int64(_));
+        match self {
+            Self::List(numbers) if numbers.iter().all(is_whole) => ValueType::I64,
+            _ => ValueType::F64,
+        }
+    }
+
+    /// As numbers of a type, as this machine has them in memory.
+    pub(super) fn bytes(&self, of: ValueType) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(self.len() * of.size());
+        let mut push = |number: Scalar| bytes.extend_from_slice(as_type(number, of).as_slice());
+        match self {
+            Self::List(numbers) => numbers.iter().for_each(|number| push(*number)),
+            Self::Steps { first, size: 1, .. } => push((*first).into()),
+            Self::Steps { first, last, size } => (0..*size).for_each(|at| {
+                push((first + (last - first) * (at as f64 / (size - 1) as f64)).into());
+            }),
+        }
+        bytes
+    }
 }
 
 /// Numbers with their shape: lists in lists, or `{"first": …, "last": …, "size": …}` for equal steps.
-pub(super) fn numbers(place: &str, value: &Value) -> Read<(Vec<Scalar>, Vec<usize>)> {
+pub(super) fn numbers(place: &str, value: &Value) -> Read<(Numbers, Vec<usize>)> {
     let expected = "numbers, in lists of equal length, or first, last and size of equal steps";
     let refused = || wrong(place, value, expected);
     if let Value::Object(keys) = value {
@@ -131,11 +160,7 @@ pub(super) fn numbers(place: &str, value: &Value) -> Read<(Vec<Scalar>, Vec<usiz
         let (Some(first), Some(last)) = (number(["first", "min"]), number(["last", "max"])) else {
             return Err(refused());
         };
-        let step = |at: usize| match size {
-            1 => first,
-            _ => first + (last - first) * (at as f64 / (size - 1) as f64),
-        };
-        return Ok(((0..size).map(|at| step(at).into()).collect(), vec![size]));
+        return Ok((Numbers::Steps { first, last, size }, vec![size]));
     }
     let mut shape = Vec::new();
     let mut level = value;
@@ -147,7 +172,11 @@ pub(super) fn numbers(place: &str, value: &Value) -> Read<(Vec<Scalar>, Vec<usiz
         }
     }
     let mut flat = Vec::new();
-    if flatten(value, &shape, &mut flat) && !flat.is_empty() { Ok((flat, shape)) } else { Err(refused()) }
+    if flatten(value, &shape, &mut flat) && !flat.is_empty() {
+        Ok((Numbers::List(flat), shape))
+    } else {
+        Err(refused())
+    }
 }
 
 /// Puts the numbers of lists in lists down; false if their lengths are not those of the shape.

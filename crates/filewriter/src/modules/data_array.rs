@@ -12,7 +12,7 @@ use super::array_attributes::write_attributes;
 use super::array_settings::ArraySettings;
 use super::dtype::{extend, missing, to_bytes};
 use super::late_grid::{LateGrid, known, set_known};
-use super::module::{Module, ModuleError, NotWritten, WindowRule, restored, saved};
+use super::module::{Module, ModuleError, NotWritten, STATE_ROOM, WindowRule, restored, saved};
 use super::places::{Cues, MOST_SLOW_ROWS, chunk_of_rows, log_times, unsigned};
 use super::settings::{Settings, wrong};
 use crate::file::{ColumnId, ColumnPlan, Columns, ValueType};
@@ -97,7 +97,7 @@ impl DataArrays {
             }
             match &constant.data {
                 Some(_) if columns.is_reopened() => {}
-                Some(data) => columns.set_grid(grid, data),
+                Some(data) => columns.set_grid(grid, &data.bytes(*value_type)),
                 None => {
                     let (value_type, values) = (*value_type, shape.iter().product());
                     late.push(LateGrid::new(grid, value_type, values, false));
@@ -241,6 +241,11 @@ impl Module for DataArrays {
 
     fn save(&self, into: &mut Vec<u8>) {
         saved(&self.state, into);
+    }
+
+    fn state_room(&self) -> usize {
+        // `false,` for each.
+        STATE_ROOM + 6 * self.constants.len()
     }
 
     fn restore(&mut self, state: Value) -> Result<(), String> {

@@ -122,6 +122,11 @@ impl Histogram {
         })
     }
 
+    /// Bytes of [`saved`](Self::saved) at most: 20 digits or signs and a comma for each bin.
+    pub(super) fn state_room(&self) -> usize {
+        21 * self.shape.iter().product::<usize>()
+    }
+
     pub(super) fn saved(&self) -> serde_json::Value {
         serde_json::json!(self.bins)
     }

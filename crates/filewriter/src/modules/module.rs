@@ -64,6 +64,9 @@ pub enum SkipReason {
     Shape,
 }
 
+/// Bytes at most of the state of a module without lists.
+pub(super) const STATE_ROOM: usize = 256;
+
 /// Writes messages of one configured stream into datasets of one group.
 pub trait Module: Debug {
     /// The schemas that it writes; messages of its sources in other schemas are not its own.
@@ -100,6 +103,11 @@ pub trait Module: Debug {
     /// Appends what it must know to go on after a restart, besides what is in the datasets, as JSON.
     fn save(&self, into: &mut Vec<u8>) {
         saved(&(), into);
+    }
+
+    /// Bytes at most of what [`Module::save`] gives: the file has room for them in each record of a commit.
+    fn state_room(&self) -> usize {
+        STATE_ROOM
     }
 
     /// Takes back what [`Module::save`] gave.

@@ -20,7 +20,7 @@ use super::array_settings::{is_name, numbers};
 use super::dtype::to_bytes;
 use super::histogram::{Histogram, Piece};
 use super::late_grid::{LateGrid, known, set_known};
-use super::module::{Module, ModuleError, NotWritten, WindowRule, restored, saved};
+use super::module::{Module, ModuleError, NotWritten, STATE_ROOM, WindowRule, restored, saved};
 use super::settings::{Settings, wrong};
 use crate::file::{Columns, GridId, ValueType};
 
@@ -168,7 +168,7 @@ fn known_edges(settings: &Settings<'_>, length: usize) -> Result<Option<Vec<u8>>
     if shape != [length] {
         return Err(wrong(key, value, &format!("{length} edges: one more than bins")));
     }
-    Ok(Some(numbers.iter().flat_map(|number| number.to_f64().to_ne_bytes()).collect()))
+    Ok(Some(numbers.bytes(ValueType::F64)))
 }
 
 impl Module for Monitor {
@@ -203,6 +203,10 @@ impl Module for Monitor {
 
     fn save(&self, into: &mut Vec<u8>) {
         saved(&json!({"bins": self.histogram.saved(), "edges": known(&self.edges)}), into);
+    }
+
+    fn state_room(&self) -> usize {
+        STATE_ROOM + self.histogram.state_room()
     }
 
     fn restore(&mut self, mut state: Value) -> Result<(), String> {

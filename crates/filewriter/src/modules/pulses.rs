@@ -61,7 +61,7 @@ impl Pulses {
         let charge = column("proton_charge", ValueType::F32)?;
         attribute(columns, charge, "units", "uAh")?;
         let changes =
-            if columns.is_reopened() { group.group(PERIODS)? } else { class(group, PERIODS, "NXlog")? };
+            if group.link_exists(PERIODS) { group.group(PERIODS)? } else { class(group, PERIODS, "NXlog")? };
         let value = ColumnPlan::values("value", ValueType::I32, 1024);
         let changes = (columns.column(&changes, &value)?, log_times(columns, &changes, 1024)?);
         let raw_frames = columns.scalar(group, "raw_frames", 0_u64)?;

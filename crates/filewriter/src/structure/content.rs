@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use super::create::step_down;
 use super::kind::ModuleKind;
 
 /// The content of a file, as far as it is known before the first message.
@@ -13,6 +14,19 @@ pub struct Structure {
     pub dialects: Dialects,
     /// What was found and is not used, for people: a path and a sentence each.
     pub notes: Vec<String>,
+}
+
+impl Structure {
+    /// Shows all modules in their order, each with the path of its group.
+    ///
+    /// # Errors
+    /// The first that `show` gives.
+    pub fn each_module<E>(
+        &self,
+        show: &mut impl FnMut(&str, &StreamModule) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.root.each_module(&mut String::new(), show)
+    }
 }
 
 /// Which spellings of modules a structure has.
@@ -33,6 +47,28 @@ pub struct Group {
     pub attributes: Vec<Attribute>,
     /// What is in it, in the order of the structure.
     pub children: Vec<Node>,
+}
+
+impl Group {
+    /// One path for all of them: some words make very many long ones.
+    fn each_module<E>(
+        &self,
+        path: &mut String,
+        show: &mut impl FnMut(&str, &StreamModule) -> Result<(), E>,
+    ) -> Result<(), E> {
+        for child in &self.children {
+            match child {
+                Node::Group(child) => {
+                    let length = step_down(path, &child.name);
+                    child.each_module(path, show)?;
+                    path.truncate(length);
+                }
+                Node::Stream(module) => show(if path.is_empty() { "/" } else { path.as_str() }, module)?,
+                Node::Dataset(_) | Node::Link(_) | Node::RunTimes(_) => {}
+            }
+        }
+        Ok(())
+    }
 }
 
 /// What is in a group.

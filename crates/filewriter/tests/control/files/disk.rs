@@ -49,6 +49,7 @@ fn a_full_disk_is_waited_for_and_nothing_is_lost() {
         storage: Storage { space: Arc::clone(&disk) as Arc<dyn DiskSpace>, ..Storage::default() },
         bases: Arc::new(PlainBases),
         rehearsal: None,
+        budget: Arc::default(),
         stop: Arc::default(),
     };
     let path = in_files(folder.path(), "full.nxs");

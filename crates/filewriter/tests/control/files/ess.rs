@@ -9,6 +9,7 @@ use evforge_messages::ep01::Connection;
 use evforge_messages::{Al00, Encoder, Ep01};
 use evforge_stream::storage::text::read_text;
 use evforge_testkit::kafka_broker::shared;
+use evforge_testkit::patience::wait_until;
 use hdf5_metno::File;
 use serde_json::Value;
 use std::time::Duration;
@@ -57,7 +58,8 @@ fn a_conversation_leaves_a_file_with_every_row_of_its_run() {
     let path = in_files(folder.path(), "run_1.nxs");
     let writing = format!("{}.writing", path.display());
     assert_eq!(control.next_state("writing")["file_being_written"], writing.as_str());
-    assert_eq!(left(&path), ["run_1.nxs.job", "run_1.nxs.lock", "run_1.nxs.writing"]);
+    let names = ["run_1.nxs.job", "run_1.nxs.lock", "run_1.nxs.writing"];
+    wait_until("a first commit, with which the job is safe", || left(&path) == names);
 
     let second = ev44(BANK, 2, begin + 100 * MS, &[3]);
     send(&here, of_events, &second);

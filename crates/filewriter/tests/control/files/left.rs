@@ -2,8 +2,9 @@
 
 use crate::control_common::*;
 use crate::files::support::*;
-use evforge_filewriter::control::{JobPhase, JobRunner, Jobs};
+use evforge_filewriter::control::{Action, Conversation, JobPhase, JobRunner, Jobs, Sent};
 use evforge_filewriter::job::{Rehearsal, Rehearsed};
+use evforge_messages::decode;
 use evforge_testkit::patience::wait_until;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -73,6 +74,57 @@ fn one_job_that_cannot_be_taken_up_does_not_stop_the_others() {
 }
 
 #[test]
+fn a_job_that_has_ended_its_process_twice_is_set_aside_and_the_others_go_on() {
+    let folder = folder();
+    for (id, name, times) in [(JOB, "ends_it.nxs", "2"), (JOB_2, "waits.nxs", "1")] {
+        leave(folder.path(), id, name, &structure().to_string());
+        std::fs::write(in_files(folder.path(), &format!("{name}.attempts")), times).unwrap();
+    }
+    let settings = service_at("127.0.0.1:1");
+    let files = runner(&settings, folder.path());
+    // Nobody waits for brokers.
+    files.job.stop.store(true, Ordering::Relaxed);
+    let mut jobs = JobRunner::open(files.clone(), &mut |line| panic!("{line}")).unwrap();
+    let aside = in_files(folder.path(), "ends_it.nxs.set-aside-1");
+    assert_eq!(left(&in_files(folder.path(), "ends_it.nxs")), ["ends_it.nxs.set-aside-1"]);
+
+    let (mut lines, mut ends) = (Vec::new(), Vec::new());
+    let mut act = |action| match action {
+        Action::Say(line) => lines.push(line),
+        Action::Send { topic, payload, kind: Sent::End } => ends.push((topic, payload)),
+        _ => {}
+    };
+    let mut conversation = Conversation::new(settings.conversation());
+    conversation.resume(PAST, &jobs, &mut act);
+    conversation.tick(PAST, &mut jobs, &mut act);
+    let [(topic, payload)] = &ends[..] else { panic!("{ends:?}") };
+    let end = decode(payload).unwrap().to_json();
+    assert_eq!(
+        (topic.as_str(), &end["job_id"], &end["error_encountered"]),
+        (CONTROL, &JOB.into(), &true.into())
+    );
+    let message = end["message"].as_str().unwrap();
+    for word in
+        ["ended the file writer 2 times", "not taken up again", aside.to_str().unwrap(), "ends_it.nxs.job"]
+    {
+        assert!(message.contains(word), "{word}: {message}");
+    }
+    assert!(lines.iter().any(|line| line.contains(JOB) && line.contains(message)), "{lines:?}");
+    assert!(!lines.iter().any(|line| line.contains(&format!("{JOB} goes on"))), "{lines:?}");
+
+    let running =
+        |jobs: &JobRunner| jobs.states().iter().map(|state| state.request.id.clone()).collect::<Vec<_>>();
+    assert_eq!(running(&jobs), [JOB_2]);
+    // A writer that ends in good order was not ended by it.
+    drop(jobs);
+    assert_eq!(left(&in_files(folder.path(), "waits.nxs")), ["waits.nxs.job"]);
+    // It is tried once more when somebody wants that.
+    std::fs::rename(aside, in_files(folder.path(), "ends_it.nxs.job")).unwrap();
+    let jobs = JobRunner::open(files, &mut |line| panic!("{line}")).unwrap();
+    assert_eq!(running(&jobs), [JOB, JOB_2]);
+}
+
+#[test]
 fn a_folder_that_is_not_there_is_said() {
     let folder = folder();
     let settings = service_at("127.0.0.1:1");
@@ -88,6 +140,8 @@ struct CrashesTheSecondTime(AtomicUsize);
 impl Rehearsal for CrashesTheSecondTime {
     fn rehearse(&self, job: &Path, _: &AtomicBool) -> Rehearsed {
         assert!(job.ends_with("run.nxs.job"), "{}", job.display());
+        // Should this process end now, the next one knows of it.
+        assert_eq!(std::fs::read_to_string(job.with_extension("attempts")).unwrap(), "1");
         match self.0.fetch_add(1, Ordering::Relaxed) {
             0 => Rehearsed::NotDone("no process".to_owned()),
             1 => Rehearsed::Damaged("it crashed".to_owned()),

@@ -3,7 +3,8 @@
 use crate::control_common::kafka::*;
 use crate::control_common::*;
 use crate::files::support::*;
-use evforge_messages::Pl72;
+use evforge_filewriter::control::{Action, Conversation, Heard, JobRunner, Origin};
+use evforge_messages::{Pl72, decode};
 use evforge_testkit::kafka_broker::shared;
 use serde_json::{Value, json};
 
@@ -87,6 +88,87 @@ fn a_start_that_cannot_be_followed_says_why_and_leaves_nothing() {
     assert_eq!(end["error_encountered"], false, "{end}");
     check_complete(&files.join("b.nxs"));
     writer.end();
+}
+
+/// A group for each module.
+fn groups(count: usize, module: &str, config: &Value) -> Value {
+    let group = |number| {
+        let node = json!({"module": module, "config": config});
+        json!({"type": "group", "name": format!("g{number}"), "children": [node]})
+    };
+    json!({"children": (0..count).map(group).collect::<Vec<_>>()})
+}
+
+/// Each of these was begun, and ended the process with all its jobs, or took minutes. Nothing is asked of brokers for them.
+#[test]
+fn a_start_that_asks_for_more_than_a_job_may_take_is_refused_with_the_sum() {
+    let (settings, folder) = (service_at("127.0.0.1:1"), folder());
+    let of_files = runner(&settings, folder.path());
+    let mut jobs = JobRunner::open(of_files, &mut |line| panic!("{line}")).unwrap();
+    let mut answer = |structure: &Value| {
+        let structure = structure.to_string();
+        let payload = pl72(&Pl72 { nexus_structure: Some(&structure), ..start_message() });
+        let heard = Heard {
+            origin: Origin::Pool,
+            payload: &payload,
+            time_ms: Some(NOW),
+            read_until_ms: NOW,
+            is_echo: false,
+        };
+        let mut answers = Vec::new();
+        let mut act = |action| match action {
+            Action::Send { payload, .. } => answers.push(decode(&payload).unwrap().to_json()),
+            Action::Follow { .. } | Action::Unfollow { .. } | Action::Say(_) => {}
+        };
+        Conversation::new(settings.conversation()).hear(&heard, NOW, &mut jobs, &mut act);
+        answers.retain(|json| json["schema"] == "answ");
+        assert_eq!(answers[0]["status_code"], 500, "{answers:?}");
+        (payload.len(), answers[0]["message"].as_str().unwrap().to_owned())
+    };
+    let log = json!({"topic": "t", "source": "s", "chunk_size": 67_108_864, "enable_alarm_info": false,
+        "enable_epics_con_info": false});
+    let (bytes, message) = answer(&groups(40, "f144", &log));
+    assert!(bytes < 10_000, "{bytes}");
+    // 40 GiB of chunks, and some for 280 datasets.
+    for part in
+        ["asks for 4097", "MiB of memory and of the disk in 40 modules", "take 2048 MiB", "chunk_size"]
+    {
+        assert!(message.contains(part), "{part}: {message}");
+    }
+
+    let (_, message) = answer(&groups(20_000, "ep01", &json!({"topic": "t", "source": "s"})));
+    assert!(message.contains("asks for 20000 modules, where a job may take 10000"), "{message}");
+
+    let sources: Vec<String> = (0..10_000).map(|number| number.to_string()).collect();
+    let steps = json!({"name": "x", "data": {"first": 0, "last": 1, "size": 1 << 24}});
+    let array = json!({"name": "a", "data_type": "int8", "shape": [1 << 28]});
+    let texts: Vec<&str> = vec![""; 60_000];
+    let texts = json!({"module": "dataset", "config": {"name": "t", "dtype": "string", "values": texts}});
+    let mut with_texts = groups(40, "ep01", &json!({"topic": "t", "source": "s"}));
+    for group in with_texts["children"].as_array_mut().unwrap() {
+        let mut texts = texts.clone();
+        texts["config"]["values"][0] = "x".repeat(1000).into();
+        group["children"].as_array_mut().unwrap().push(texts);
+    }
+    let others = [
+        // 64 KiB of what a commit keeps for each source.
+        groups(1, "ev44", &json!({"topic": "t", "source": sources})),
+        groups(20, "da00", &json!({"topic": "t", "source": "s", "constants": [steps]})),
+        groups(9, "da00", &json!({"topic": "t", "source": "s", "variables": [array]})),
+        groups(
+            9,
+            "ad00",
+            &json!({"topic": "t", "source": "s", "dtype": "int8", "array_size": [1 << 14, 1 << 14]}),
+        ),
+        groups(300, "hs01", &json!({"topic": "t", "source": "s", "shape": [1 << 20]})),
+        // Each text has the room of the longest.
+        with_texts,
+    ];
+    for structure in &others {
+        let (bytes, message) = answer(structure);
+        assert!(bytes < 10_000_000 && message.contains("where a job may take 2048 MiB"), "{message}");
+    }
+    assert_eq!(names(&folder.path().join("files")), [""; 0]);
 }
 
 fn names(folder: &std::path::Path) -> Vec<String> {

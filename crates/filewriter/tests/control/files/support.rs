@@ -48,6 +48,7 @@ pub(crate) fn runner(settings: &ServiceSettings, folder: &Path) -> JobRunnerSett
             storage: Storage::default(),
             bases: Arc::new(PlainBases),
             rehearsal: None,
+            budget: Arc::default(),
             stop: Arc::default(),
         },
         leeway_before: Duration::from_secs(30),
