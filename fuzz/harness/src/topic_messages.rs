@@ -1,7 +1,7 @@
 //! The messages of topics, as inputs have them.
 
 use crate::packet_stream::pieces;
-use evforge_kafka::tools::Record;
+use evforge_kafka::topic::Record;
 
 /// Headers that a message may have: what others than evforge write, and what says how a frame is.
 const HEADERS: [(&str, Option<&[u8]>); 4] = [
@@ -38,7 +38,7 @@ pub(crate) fn messages(bytes: &[u8]) -> impl Iterator<Item = TopicMessage> {
         *offset += 1;
         time_ms += i64::from(wait_ms);
         let header = HEADERS.get(usize::from(kind >> 2 & 7));
-        let headers = header.map(|(name, value)| ((*name).to_owned(), value.map(<[u8]>::to_vec)));
+        let headers = header.map(|(name, value)| ((*name).into(), value.map(<[u8]>::to_vec)));
         let record = Record {
             partition: i32::from(kind & 3),
             offset: here,

@@ -7,6 +7,7 @@
 mod columns;
 mod commit;
 mod completeness;
+mod cost;
 mod ending;
 mod error;
 mod finishing;
@@ -19,12 +20,13 @@ mod writer_file;
 
 pub use columns::{ColumnId, ColumnPlan, Columns, GridId, ScalarId};
 pub use completeness::{Completeness, GapRow, SOURCE_COUNTS, SourceRow};
+pub use cost::Cost;
 pub(crate) use ending::rename_unless_there;
 pub use error::FileError;
 pub use finishing::Ending;
 pub use journal::Journal;
 pub use names::{Names, is_there};
-pub use plan::{Base, Cost, FilePlan, Storage};
+pub use plan::{Base, FilePlan, Storage};
 pub use reopening::Reopened;
 pub use value_type::ValueType;
 pub use writer_file::{OWN_GROUP, OpenModule, WriterFile};

@@ -2,7 +2,6 @@
 
 use serde_json::{Map, Value};
 
-use super::create::step_down;
 use super::kind::ModuleKind;
 
 /// The content of a file, as far as it is known before the first message.
@@ -69,6 +68,14 @@ impl Group {
         }
         Ok(())
     }
+}
+
+/// Goes down in a path, and gives its length before.
+pub(super) fn step_down(path: &mut String, name: &str) -> usize {
+    let length = path.len();
+    path.push('/');
+    path.push_str(name);
+    length
 }
 
 /// What is in a group.

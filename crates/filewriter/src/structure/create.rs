@@ -3,7 +3,7 @@
 use evforge_stream::storage::bulk::{Maker, Open};
 use hdf5_metno::{File, Group as FileGroup};
 
-use super::content::{Group, Node, StreamModule, Structure};
+use super::content::{Group, Node, StreamModule, Structure, step_down};
 use super::error::CreateError;
 use super::times::{RunTimes, TimeText};
 use super::tree::DEEPEST;
@@ -187,14 +187,6 @@ fn modules(group: &Group) -> impl Iterator<Item = &StreamModule> {
         Node::Stream(module) => Some(module),
         _ => None,
     })
-}
-
-/// Goes down in a path, and gives its length before.
-pub(super) fn step_down(path: &mut String, name: &str) -> usize {
-    let length = path.len();
-    path.push('/');
-    path.push_str(name);
-    length
 }
 
 pub(super) fn check_depth(depth: usize, path: &str) -> Result<(), CreateError> {

@@ -2,8 +2,9 @@
 
 use hdf5_metno::File;
 
+use super::content::step_down;
 use super::content::{Group, Node, Structure};
-use super::create::{check_depth, step_down};
+use super::create::check_depth;
 use super::error::CreateError;
 
 /// How often all links are gone through, so that those to other links find them.

@@ -2,6 +2,11 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+/// What the vetoes of a source are numbered under, apart from its events.
+pub(super) fn vetoes_of(source: &str) -> String {
+    format!("{source}/vetoes")
+}
+
 /// The last message of a source.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct LastMessage {

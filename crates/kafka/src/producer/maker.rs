@@ -1,7 +1,7 @@
 //! Messages with events: their bytes, numbers and keys.
 
 use super::counters::KafkaCounters;
-use super::last_ids::LastIds;
+use super::last_ids::{LastIds, vetoes_of};
 use super::packer::{EventColumns, Packed};
 use super::sender::Sender;
 use crate::client::Header;
@@ -60,11 +60,6 @@ pub(crate) struct MessageRules {
     pub(crate) time: Option<MessageTime>,
     /// Names of the vetoes, in the order of the bits.
     pub(crate) vetoes: Vec<String>,
-}
-
-/// What the vetoes of a source are numbered under, apart from its events.
-pub(super) fn vetoes_of(source: &str) -> String {
-    format!("{source}/vetoes")
 }
 
 #[derive(Debug)]

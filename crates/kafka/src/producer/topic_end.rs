@@ -1,7 +1,6 @@
 //! Reads the end of a topic: the last message of each source.
 
-use super::last_ids::LastIds;
-use super::maker::vetoes_of;
+use super::last_ids::{LastIds, vetoes_of};
 use crate::client::{Cause, ClientError, ClientSettings, Deadline};
 use crate::topic::{Begin, Next, TopicReader, Until};
 use evforge_messages::{Message, decode};
