@@ -92,8 +92,8 @@ impl Writer {
     /// The last state, or the report.
     fn last(&self) -> Value {
         let said = std::fs::read_to_string(&self.said).unwrap();
-        let states = said.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-        states.filter(Value::is_object).next_back().unwrap_or_default()
+        let state = |line: &str| serde_json::from_str::<Value>(line).ok().filter(Value::is_object);
+        said.lines().rev().find_map(state).unwrap_or_default()
     }
 
     fn wait_for(&mut self, what: &str, is_so: impl Fn(&Value) -> bool) {
