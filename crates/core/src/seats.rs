@@ -2,7 +2,7 @@
 //!
 //! Whoever reaches a port can open connections and say nothing. So only who has asked for something keeps a seat:
 //!
-//! * There are so many seats in all, and so many for each address.
+//! * Seats are limited, in all and for each address.
 //! * If none is free, the oldest connection that has asked for nothing yet gives way to the new one.
 //! * Who has asked for nothing in time has to go.
 //! * Who has asked keeps the seat. If all have, the new one is refused.
