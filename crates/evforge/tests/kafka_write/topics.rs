@@ -1,4 +1,4 @@
-//! A topic that is deleted and made anew while a file is written from it, or while its writer is away: all that was in either is in the file,
+//! A topic that is deleted and made again while a file is written from it, or while its writer is away: all that was in either is in the file,
 //! and it is not called complete.
 
 use super::support::path;
@@ -140,7 +140,7 @@ fn check((status, report, values): (Option<i32>, Value, Vec<i32>), total: i64, l
     assert_eq!((status, &report["is_whole"]), (Some(3), &json!(false)), "{report:#}");
     let changes = report["topics"].as_array().unwrap();
     let is_named = |text: &Value| {
-        text.as_str().is_some_and(|text| text.contains(&log.topic) && text.contains("made anew"))
+        text.as_str().is_some_and(|text| text.contains(&log.topic) && text.contains("made again"))
     };
     assert!(changes.iter().any(is_named), "{report:#}");
     let file = File::open(log.folder.path().join("run.nxs")).unwrap();

@@ -21,7 +21,7 @@ pub struct Change {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum What {
-    /// Its topic was deleted and made anew. It is read from its oldest message on.
+    /// Its topic was deleted and made again. It is read from its oldest message on.
     Anew {
         /// The number of the next message of the topic before.
         was_at: i64,
@@ -76,7 +76,7 @@ impl fmt::Display for Change {
         match what {
             What::Anew { was_at, .. } => write!(
                 f,
-                "topic {topic} was deleted and made anew: partition {partition}, which had been read up to {was_at}, is read from its \
+                "topic {topic} was deleted and made again: partition {partition}, which had been read up to {was_at}, is read from its \
                  beginning"
             ),
             What::Cut { was_at, end } => write!(

@@ -1,4 +1,4 @@
-//! Which topic a name stands for: one that is deleted and made anew has the same name and another id (KIP-516, Kafka 2.8).
+//! Which topic a name stands for: one that is deleted and made again has the same name and another id (KIP-516, Kafka 2.8).
 //!
 //! librdkafka knows the ids (`rd_kafka_DescribeTopics`), and its binding for Rust does not hand them on.
 

@@ -5,7 +5,7 @@
 //! | the messages of a topic in their order, from anywhere on | [`TopicReader`] |
 //! | partitions of topics, each in its order | [`TopicPartitions`] |
 //! | where reading begins and ends | [`Begin`], [`Until`] |
-//! | what happens to a topic that is read: made anew, cut, removed, added | [`Change`] |
+//! | what happens to a topic that is read: made again, cut, removed, added | [`Change`] |
 //! | what brokers say of topics, again and again | [`TopicWatch`] |
 
 mod change;

@@ -25,7 +25,7 @@ impl Site {
         Some(Self { broker, topic, here })
     }
 
-    /// The topic is deleted, and made anew with these messages.
+    /// The topic is deleted, and made again with these messages.
     fn make_anew(&self, messages: &[&str]) {
         self.broker.delete_topic(&self.topic);
         self.broker.create_topic("read", 1);
