@@ -89,18 +89,19 @@ check((await page.getAttribute("#monitor-spectrum-log", "aria-pressed")) === "tr
 await page.selectOption("#per", "charge");
 const head = await untilHead(page, ({ charge_uah }) => charge_uah > 0, "the charge of the window");
 check(Math.abs(head.charge_uah - charge) < 1e-9, `the window has the charge: ${head.charge_uah} µAh`);
-const corner = await page.evaluate(() => {
-  const [box, plot] = [document.getElementById("image").getBoundingClientRect(), window.evforge.plot()];
-  return { left: box.left + plot.left + 1, top: box.top + plot.top + plot.height - 1 };
-});
-await page.mouse.move(corner.left, corner.top);
+// The page may be laid out again meanwhile: the cursor is moved until it is over the first block.
 const read = await waitFor(
   page,
   async () => {
+    const corner = await page.evaluate(() => {
+      const [box, plot] = [document.getElementById("image").getBoundingClientRect(), window.evforge.plot()];
+      return { left: box.left + plot.left + 1, top: box.top + plot.top + plot.height - 1 };
+    });
+    await page.mouse.move(corner.left, corner.top);
     const text = await page.textContent("#cursor");
-    return text.includes("/µAh") ? text : null;
+    return /\bx 0\b.*\by 0\b.*\/µAh/.test(text) ? text : null;
   },
-  "the value under the cursor is per µAh",
+  "the value of the first block is per µAh",
 );
 const expected = await page.evaluate(() => {
   const { x, y } = window.evforge.block();
