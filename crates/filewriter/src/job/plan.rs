@@ -136,7 +136,7 @@ impl JobPlan {
     /// What was kept, without where reading began.
     ///
     /// # Errors
-    /// As [`JobPlan::read_all`].
+    /// If it is damaged, or cannot be read.
     pub fn read(path: &Path) -> Result<Self, FileError> {
         Ok(Self::read_all(path)?.0)
     }
