@@ -192,6 +192,7 @@ const SENTENCES: &[(Code, &str, &str, bool)] = &[
     (Code::Fatal, "the client cannot go on", "the message before it says why", false),
     (Code::PurgeQueue, "the message was given up before it was sent", "", false),
     (Code::PurgeInflight, "the message was given up while it was on its way: it may have arrived", "", false),
+    (Code::AutoOffsetReset, "the place to read on from is not there any more", "", true),
     (
         Code::OffsetOutOfRange,
         "there is no message at this offset any more",

@@ -101,6 +101,10 @@ impl ClientContext for Witness {
     }
 
     fn error(&self, error: KafkaError, reason: &str) {
+        // The end of a partition comes as an error, to each reader that asks for it.
+        if matches!(error.rdkafka_error_code(), Some(Code::PartitionEOF)) {
+            return;
+        }
         self.note(error.rdkafka_error_code().unwrap_or(Code::Fail), reason);
     }
 }
@@ -116,6 +120,15 @@ impl ProducerContext for Witness {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_end_of_a_partition_is_no_complaint() {
+        let witness = Witness::default();
+        witness.error(KafkaError::Global(Code::PartitionEOF), "Broker: No more messages");
+        assert_eq!(witness.complaints(), []);
+        witness.error(KafkaError::Global(Code::AllBrokersDown), "1/1 brokers are down");
+        assert_eq!(witness.complaints().len(), 1);
+    }
 
     #[test]
     fn the_broker_is_told_from_what_is_said_of_it() {
