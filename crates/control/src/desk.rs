@@ -8,6 +8,7 @@ use crate::request::{Answer, Request};
 use crate::runs::RunService;
 use crate::slot::ControlSlot;
 use evforge_core::counter::{CounterSet, CounterSnapshot};
+use evforge_core::printable::printable;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -253,7 +254,7 @@ impl ControlDesk {
 
     fn note(&self, origin: &Origin, what: &str, outcome: String, changed: bool) {
         let number = self.requests.fetch_add(1, Ordering::Relaxed) + 1;
-        (self.say)(&Note { origin: origin.clone(), what: printable(what), outcome, changed, number });
+        (self.say)(&Note { origin: origin.clone(), what: printable(what, NOTED), outcome, changed, number });
     }
 
     fn fulfil(&self, request: Request) -> Result<Answer, Refusal> {
@@ -333,13 +334,6 @@ fn done(outcome: Result<(), Refusal>) -> Result<Answer, Refusal> {
 
 /// Characters of a request that a note has.
 const NOTED: usize = 120;
-
-/// What a note shows of what somebody has sent: nothing that could do anything to a terminal or a log.
-fn printable(what: &str) -> String {
-    let shown = what.chars().take(NOTED).map(|c| if c.is_control() { '·' } else { c });
-    let cut = if what.chars().nth(NOTED).is_some() { " …" } else { "" };
-    shown.chain(cut.chars()).collect()
-}
 
 #[cfg(test)]
 mod tests;

@@ -36,6 +36,7 @@
 //! | who may be connected to a listener, and who gives way | [`seats`] |
 //! | what is wrong with a setting | [`settings`] |
 //! | what was meant by a name that nobody knows | [`suggestion`] |
+//! | texts of others, as people see them | [`printable`] |
 //! | the clock of a run | [`time`] |
 //! | locks and flags between threads, which models can look into | [`sync`] |
 //! | files that are read whole, with a limit | [`whole_file`] |
@@ -68,6 +69,7 @@ pub mod packet;
 pub mod packet_source;
 pub mod pixel_ids;
 pub mod placement;
+pub mod printable;
 pub mod pulse;
 pub mod pulsed;
 pub mod quantity;

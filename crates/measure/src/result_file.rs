@@ -4,6 +4,7 @@
 
 use crate::error::MeasureError;
 use crate::measurement::Measurement;
+use evforge_core::printable::printable;
 use evforge_core::whole_file;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -62,7 +63,7 @@ pub fn of_json(text: &str) -> Result<Measurement, MeasureError> {
     if head.format != FORMAT {
         return Err(MeasureError::Wrong(format!(
             "it is of the format `{}`; {EXPECTED}",
-            shortened(&head.format)
+            printable(&head.format, 40)
         )));
     }
     if head.schema != u64::from(SCHEMA) {
@@ -99,10 +100,6 @@ pub fn read(path: &Path) -> Result<Measurement, MeasureError> {
 
 fn bounded(path: &Path) -> Result<String, String> {
     whole_file::text(path, MOST).map_err(|error| format!("{error}; {EXPECTED}"))
-}
-
-fn shortened(text: &str) -> String {
-    text.chars().take(40).collect()
 }
 
 #[cfg(test)]

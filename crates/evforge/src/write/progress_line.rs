@@ -1,6 +1,7 @@
 //! What is said of a file while it is written, for people and for programs.
 
 use evforge_core::counter::CounterSnapshot;
+use evforge_core::printable::printable;
 use evforge_filewriter::job::{JobEnd, Phase, Progress};
 use evforge_log::console;
 use evforge_pipeline::report::{grouped, scaled};
@@ -106,10 +107,15 @@ fn never_came(progress: &Progress) -> String {
     if sources.is_empty() {
         return String::new();
     }
-    let names: Vec<&str> = sources.iter().take(SHOWN).map(|(_, source)| source.as_str()).collect();
+    let names: Vec<String> = sources.iter().take(SHOWN).map(|(_, source)| name(source)).collect();
     let more =
         if sources.len() > SHOWN { format!(" and {} more", sources.len() - SHOWN) } else { String::new() };
     format!("; nothing yet from {}{more}", names.join(", "))
+}
+
+/// The name of a source, which others have chosen, as people see it.
+fn name(source: &str) -> String {
+    printable(source, 80)
 }
 
 /// The state, for programs.
@@ -174,11 +180,11 @@ pub(super) fn to_text(end: &JobEnd) -> String {
         text.push_str(&format!("{lead:<14}{change}\n"));
     }
     for (topic, source) in &end.progress.never_came {
-        text.push_str(&format!("ALARM         nothing came from {source} in {topic}\n"));
+        text.push_str(&format!("ALARM         nothing came from {} in {topic}\n", name(source)));
     }
     for gap in &end.gaps {
         let source = usize::try_from(gap.source).ok().and_then(|place| end.sources.get(place));
-        let name = source.map(|row| row.source.as_str()).unwrap_or_default();
+        let name = source.map(|row| name(&row.source)).unwrap_or_default();
         let seconds = (gap.times[1] - gap.times[0]) as f64 * 1e-9;
         let what = if gap.messages >= 0 {
             format!(
@@ -202,10 +208,10 @@ pub(super) fn to_text(end: &JobEnd) -> String {
     }
     for (reason, times, first) in &end.refused {
         let what = reason.replace('_', " ");
-        text.push_str(&format!("refused       {} {what}: {first}\n", grouped(*times)));
+        text.push_str(&format!("refused       {} {what}: {}\n", grouped(*times), printable(first, 200)));
     }
     for what in &end.not_written {
-        text.push_str(&format!("not written   {what}\n"));
+        text.push_str(&format!("not written   {}\n", printable(what, 200)));
     }
     if counters.restarts > 0 {
         text.push_str(&format!("restarts      {}\n", counters.restarts));

@@ -2,12 +2,16 @@
 
 use super::sender::{Outgoing, Sender};
 use crate::client::ClientError;
+use evforge_core::printable::printable;
 use evforge_messages::f144::Value;
 use evforge_messages::{Array, Encoder, F144, Scalar, TOO_LATE_NS};
 use std::sync::atomic::AtomicBool;
 
 /// Longest line. What is longer is no value.
 pub const LONGEST_LINE: usize = 1 << 20;
+
+/// Characters of a line that an error shows.
+const SHOWN: usize = 40;
 
 /// The type that values have in messages. One source has one type: whoever writes it into a file relies on it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -46,13 +50,13 @@ impl LogLine {
         }
         let mut words = line.split_whitespace();
         let (Some(name), Some(value)) = (words.next(), words.next()) else {
-            return Err(format!("`{}` has no value: expected NAME VALUE [TIME]", shortened(line)));
+            return Err(format!("`{}` has no value: expected NAME VALUE [TIME]", printable(line, SHOWN)));
         };
         let time = words.next();
         if let Some(further) = words.next() {
             return Err(format!(
                 "`{}` is too much behind NAME VALUE TIME: values of an array have commas between, without blanks",
-                shortened(further)
+                printable(further, SHOWN)
             ));
         }
         let value = match value_type {
@@ -97,8 +101,9 @@ pub fn forward(
 
 fn numbers<T: std::str::FromStr>(text: &str, expected: &str) -> Result<Vec<T>, String> {
     let number = |text: &str| {
-        text.parse::<T>()
-            .map_err(|_| format!("`{}` is not {expected}: expected NAME VALUE [TIME]", shortened(text)))
+        text.parse::<T>().map_err(|_| {
+            format!("`{}` is not {expected}: expected NAME VALUE [TIME]", printable(text, SHOWN))
+        })
     };
     text.split(',').map(number).collect()
 }
@@ -108,7 +113,7 @@ pub fn time_of(text: &str) -> Result<i64, String> {
     let wrong = || {
         format!(
             "`{}` is no time: expected seconds since 1970, or a date such as 2026-11-23T08:00:00Z",
-            shortened(text)
+            printable(text, SHOWN)
         )
     };
     let ns = match text.parse::<jiff::Timestamp>() {
@@ -127,15 +132,6 @@ fn seconds(text: &str) -> Option<i64> {
     }
     let part: i64 = format!("{part:0<9}").parse().ok()?;
     whole.parse::<i64>().ok()?.checked_mul(1_000_000_000)?.checked_add(part)
-}
-
-/// The beginning of a text that somebody else has written.
-fn shortened(text: &str) -> String {
-    let mut short: String = text.chars().take(40).collect();
-    if short.len() < text.len() {
-        short.push('…');
-    }
-    short.escape_debug().to_string()
 }
 
 #[cfg(test)]

@@ -1,9 +1,13 @@
 //! A message as one line: text for people, JSON for programs.
 
 use crate::topic::Record;
+use evforge_core::printable::printable;
 use evforge_messages::{Message, Refused, Schema};
 use serde_json::{Value, json};
 use std::fmt;
+
+/// Characters of a message on its line: a name alone can have as many as a message.
+const MOST: usize = 2000;
 
 /// Which messages are shown.
 #[derive(Clone, Debug, Default)]
@@ -51,13 +55,13 @@ impl fmt::Display for Line<'_> {
         write!(f, "{} {partition}@{offset} ", kafka_time(*time_ms))?;
         match self.message {
             // Names in messages are anybody's: no line ends within one, and no terminal is told anything.
-            Ok(message) => f.write_str(&printable(&message.to_string())),
+            Ok(message) => f.write_str(&printable(&message.to_string(), MOST)),
             Err(refused) => {
                 write!(
                     f,
                     "refused ({} bytes): {}",
                     self.record.payload.len(),
-                    printable(&refused.to_string())
+                    printable(&refused.to_string(), MOST)
                 )
             }
         }
@@ -92,11 +96,6 @@ impl Line<'_> {
     }
 }
 
-/// A text without control characters.
-fn printable(text: &str) -> String {
-    text.chars().map(|letter| if letter.is_control() { '\u{fffd}' } else { letter }).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -120,6 +119,14 @@ mod tests {
         let line = Line { record: &record, message: Ok(&message) }.to_string();
         assert!(line.starts_with("1970-01-01T00:00:01.500Z 1@7 f144 a"), "{line}");
         assert!(!line.contains(['\n', '\u{1b}']), "{line}");
+        let long = "x".repeat(100_000);
+        let bytes =
+            F144 { source_name: &long, timestamp: 1, value: 2.5.into() }.encode(&mut encoder).to_vec();
+        let of_long_name = Record { payload: bytes, ..record.clone() };
+        let message = of_long_name.decode().unwrap();
+        let line = Line { record: &of_long_name, message: Ok(&message) }.to_string();
+        assert!(line.len() < 2100, "{} bytes", line.len());
+        let message = record.decode().unwrap();
         let garbage = Record { payload: b"garbage".to_vec(), time_ms: None, ..record.clone() };
         let refused = garbage.decode().unwrap_err();
         let line = Line { record: &garbage, message: Err(&refused) };
