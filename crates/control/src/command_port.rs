@@ -6,7 +6,7 @@
 
 use crate::commands::{CommandError, Generation, LARGEST_REQUEST, reply};
 use crate::desk::{ControlDesk, Origin};
-use evforge_core::seats::{LEAVING_SOON, Limits, Seat, Seats};
+use evforge_core::seats::{LEAVING_SOON, Limits, Seat, Seats, shut};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
@@ -138,7 +138,7 @@ impl Service {
         while !self.stop.load(Ordering::Relaxed) {
             let late = self.seats.out_of_time(self.patience.first, Instant::now());
             self.desk.counts().count(|counts| counts.connections_timed_out += late.len() as u64);
-            close(late);
+            shut(late, Shutdown::Both);
             match (!self.seats.is_crowded(SEATS)).then(|| listener.accept()) {
                 Some(Ok((stream, peer))) => connections.extend(self.take(stream, peer)),
                 // Nobody, or no descriptor for them.
@@ -162,7 +162,7 @@ impl Service {
             counts.connections_refused += u64::from(is_closed);
         });
         let (seat, gives_way) = taken.ok()?;
-        close(gives_way);
+        shut(gives_way, Shutdown::Both);
         let service = self.clone();
         let serve = move || {
             // What happens on a connection ends it, at worst.
@@ -185,13 +185,6 @@ impl Service {
         let is_over = || self.stop.load(Ordering::Relaxed);
         let asked = || _ = seat.keep();
         converse(&mut stream, &self.desk, &origin, self.generation, self.patience.idle, &is_over, &asked)
-    }
-}
-
-/// The threads that read from them find that they have ended.
-fn close(connections: impl IntoIterator<Item = Arc<TcpStream>>) {
-    for connection in connections {
-        let _ = connection.shutdown(Shutdown::Both);
     }
 }
 

@@ -10,7 +10,7 @@
 //! A listener decides what asking is. It closes whoever has to go, and counts or names each of them.
 
 use std::collections::BTreeMap;
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::{IpAddr, Ipv6Addr, Shutdown, TcpStream};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -27,6 +27,14 @@ pub struct Limits {
     pub most: usize,
     /// For one address, at least 1.
     pub most_of_one: usize,
+}
+
+/// Shuts connections that have to go, both ways or only for reading: whoever reads from them finds the end.
+pub fn shut(connections: impl IntoIterator<Item = Arc<TcpStream>>, how: Shutdown) {
+    for connection in connections {
+        // One that has ended by itself is gone, too.
+        let _ = connection.shutdown(how);
+    }
 }
 
 /// Why nobody gives way: whoever has a seat has asked for something.

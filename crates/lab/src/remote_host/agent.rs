@@ -4,7 +4,7 @@ use super::allowed;
 use super::protocol::{self, Answer, Ended, LONGEST_REQUEST, PROTOCOL, Request};
 use crate::measured_link::ProcessorAccount;
 use crate::two_hosts::program_ending_with_this;
-use evforge_core::seats::{LEAVING_SOON, Limits, Seat, Seats};
+use evforge_core::seats::{LEAVING_SOON, Limits, Seat, Seats, shut};
 use evforge_core::whole_file;
 use std::io::{self, BufReader, ErrorKind, Read};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -81,13 +81,13 @@ impl<'a> Agent<'a> {
     pub fn serve(&self, stop: &AtomicBool, tell: &(dyn Fn(&str) + Sync)) {
         std::thread::scope(|scope| {
             while !stop.load(Ordering::Relaxed) {
-                end_asking(self.seats.out_of_time(self.to_ask, Instant::now()));
+                shut(self.seats.out_of_time(self.to_ask, Instant::now()), Shutdown::Read);
                 match (!self.seats.is_crowded(SEATS)).then(|| self.listener.accept()) {
                     Some(Ok((connection, peer))) => {
                         let connection = Arc::new(connection);
                         match self.seats.take(peer.ip(), SEATS, Arc::clone(&connection), Instant::now()) {
                             Ok((seat, gives_way)) => {
-                                end_asking(gives_way);
+                                shut(gives_way, Shutdown::Read);
                                 scope.spawn(move || {
                                     let outcome = self.attend(&connection, &seat, stop);
                                     tell(&format!(
@@ -104,7 +104,7 @@ impl<'a> Agent<'a> {
                     None => std::thread::sleep(LEAVING_SOON),
                 }
             }
-            end_asking(self.seats.out_of_time(Duration::ZERO, Instant::now()));
+            shut(self.seats.out_of_time(Duration::ZERO, Instant::now()), Shutdown::Read);
         });
     }
 
@@ -229,13 +229,6 @@ impl Drop for Sender {
         // Ended already in the good case.
         let _ = self.0.kill();
         let _ = self.0.wait();
-    }
-}
-
-/// The threads that read from them find that nothing more comes, and say so.
-fn end_asking(connections: impl IntoIterator<Item = Arc<TcpStream>>) {
-    for connection in connections {
-        let _ = connection.shutdown(Shutdown::Read);
     }
 }
 

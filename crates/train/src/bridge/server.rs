@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use evforge_core::seats::{LEAVING_SOON, Limits, Seat, Seats};
+use evforge_core::seats::{LEAVING_SOON, Limits, Seat, Seats, shut};
 use socket2::TcpKeepalive;
 
 use super::counters::BridgeCounters;
@@ -72,7 +72,7 @@ pub(super) fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
     while !shared.clients().has_ended {
         let late = shared.seats.out_of_time(shared.patience, Instant::now());
         shared.counters().clients_too_slow += late.len() as u64;
-        close(late);
+        shut(late, Shutdown::Both);
         match (!shared.seats.is_crowded(shared.limits)).then(|| listener.accept()) {
             Some(Ok((stream, from))) => {
                 // Without a thread for it, it is closed.
@@ -84,12 +84,6 @@ pub(super) fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
     }
 }
 
-fn close(connections: impl IntoIterator<Item = Arc<TcpStream>>) {
-    for connection in connections {
-        let _ = connection.shutdown(Shutdown::Both);
-    }
-}
-
 fn admit(stream: TcpStream, from: IpAddr, shared: &Arc<Shared>) -> io::Result<()> {
     stream.set_nonblocking(false)?;
     let mut clients = shared.clients();
@@ -97,7 +91,7 @@ fn admit(stream: TcpStream, from: IpAddr, shared: &Arc<Shared>) -> io::Result<()
     let taken = shared.seats.take(from, shared.limits, Arc::clone(&stream), Instant::now());
     shared.counters().clients_too_many += u64::from(!matches!(taken, Ok((_, None))));
     let Ok((seat, gives_way)) = taken else { return Ok(()) };
-    close(gives_way);
+    shut(gives_way, Shutdown::Both);
     let own = Arc::clone(&stream);
     let number = clients.connections;
     let builder = thread::Builder::new().name("bridge-client".into());
