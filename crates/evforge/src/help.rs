@@ -39,7 +39,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         "view",
         &[
             "evforge view run.nxs --for 60",
-            "evforge view --kafka --events freia_detector --config configs/freia.toml --since 10min --for 60",
+            "evforge view --kafka --events freia_detector --config configs/freia.toml --begin 10min --for 60",
         ],
     ),
     ("ctl state", &["evforge ctl state", "evforge ctl state --url http://127.0.0.1:8080 --json"]),
@@ -62,7 +62,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     (
         "write",
         &[
-            "evforge write --config configs/freia.toml --all --output written.nxs",
+            "evforge write --config configs/freia.toml --begin oldest --end present --output written.nxs",
             "evforge write --recover killed.nxs",
         ],
     ),
@@ -113,8 +113,8 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     (
         "kafka tail",
         &[
-            "evforge kafka tail freia_events --last 5 --for 60",
-            "evforge kafka tail freia_events --oldest --schema ev44,f144 --json --until-end",
+            "evforge kafka tail freia_events --begin last:5 --for 60",
+            "evforge kafka tail freia_events --begin oldest --end present --schema ev44,f144 --json",
         ],
     ),
     (
@@ -128,7 +128,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         "kafka aggregate",
         &[
             "evforge kafka aggregate hrpdx_rawEvents --to hrpdx_events --for 60",
-            "evforge kafka aggregate hrpdx_rawEvents --to hrpdx_again --until-end --report frames.json",
+            "evforge kafka aggregate hrpdx_rawEvents --to hrpdx_again --end present --report frames.json",
         ],
     ),
     ("kafka forward", &["echo \"freia:chopper_speed 14.0\" | evforge kafka forward --to freia_logs"]),

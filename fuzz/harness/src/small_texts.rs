@@ -2,8 +2,7 @@
 
 use evforge_detect::isis::wiring;
 use evforge_kafka::client::Brokers;
-use evforge_kafka::packets::Place;
-use evforge_kafka::tools::forward::{LogLine, ValueType};
+use evforge_kafka::tools::forward::{LogLine, ValueType, time_of};
 use evforge_train::generate::{Fault, FaultRates};
 use evforge_train::sinks::ForwardTarget;
 use evforge_view::ViewFile;
@@ -18,7 +17,7 @@ use std::str::FromStr;
 pub fn small_texts(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     again::<Brokers>(&text);
-    said::<Place>(&text);
+    let _ = time_of(&text);
     said::<DropLayout>(&text);
     said::<FaultRates>(&text);
     again::<Fault>(&text);

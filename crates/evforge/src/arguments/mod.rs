@@ -5,6 +5,7 @@
 //! | inputs | as they are, or `--input`; `-` is standard input |
 //! | the output of a command | `--output`; `-` is standard output |
 //! | addresses | `HOST:PORT`, by number or name |
+//! | where reading a topic begins and ends | `--begin oldest`, `newest`, `last:10`, an offset, a time, how long ago; `--end present`, `never`, an offset, a time |
 //! | times of runs | `60`, `60s`, `2h`: a bare number is seconds |
 //! | windows and gaps | with a unit: `500ns` |
 
@@ -16,6 +17,7 @@ mod overwrite;
 mod page_names;
 mod receive_backend;
 mod run_identity;
+pub(crate) mod span;
 mod topic;
 
 pub(crate) use config::ConfigArguments;
@@ -26,4 +28,5 @@ pub(crate) use overwrite::OverwriteArguments;
 pub(crate) use page_names::PageNameArguments;
 pub(crate) use receive_backend::{Method, WayArguments};
 pub(crate) use run_identity::IdentityArguments;
+pub(crate) use span::SpanArguments;
 pub(crate) use topic::TopicArguments;

@@ -1,10 +1,12 @@
 //! A topic of Kafka as the input of a run.
 
+use super::span::{BeginAt, EndAt, begin_at, end_at};
 use crate::CommandError;
 use clap::Args;
 use evforge_config::Config;
 use evforge_kafka::client::{Brokers, ClientSettings};
-use evforge_kafka::packets::{Place, Span, TopicInput};
+use evforge_kafka::packets::TopicInput;
+use evforge_kafka::topic::{At, Begin, Until};
 use std::str::FromStr;
 
 /// The brokers of all commands that ask for none.
@@ -48,14 +50,16 @@ pub(crate) struct TopicArguments {
         help_heading = "Input"
     )]
     input_kafka: Option<TopicAt>,
-    /// Begin at this message of the topic: its offset (1200), or the time when it was written (2026-11-23T08:00:00Z)
-    #[arg(long, value_name = "PLACE", requires = "input_kafka", help_heading = "Input")]
-    from: Option<Place>,
-    /// Read to before this message of the topic: its offset or time; without it, what is there at the start
-    #[arg(long, value_name = "PLACE", requires = "input_kafka", help_heading = "Input")]
-    to: Option<Place>,
-    /// Read on as messages come, until Ctrl-C, --for or --to
-    #[arg(long, requires = "input_kafka", help_heading = "Input")]
+    /// Begin with the oldest message of the topic, unless another is named: newest, last:10 (of each partition), an offset (1200), a time
+    /// (2026-11-23T08:00:00Z), or how long ago (10min)
+    #[arg(long, value_name = "PLACE", value_parser = begin_at, requires = "input_kafka", help_heading = "Input", alias = "from")]
+    begin: Option<BeginAt>,
+    /// End with what is there now (present), unless it is said otherwise: never, or before an offset or a time, which may be to come
+    #[arg(long, value_name = "PLACE", value_parser = end_at, requires = "input_kafka", help_heading = "Input", conflicts_with_all = ["to", "follow"])]
+    end: Option<EndAt>,
+    #[arg(long, hide = true, value_name = "PLACE", value_parser = end_at, requires = "input_kafka")]
+    to: Option<EndAt>,
+    #[arg(long, hide = true, requires = "input_kafka")]
     follow: bool,
 }
 
@@ -67,7 +71,20 @@ impl TopicArguments {
 
     /// True if the run goes on with what comes into the topic.
     pub(crate) fn follows(&self) -> bool {
-        self.follow
+        self.until().waits()
+    }
+
+    fn until(&self) -> Until {
+        // Without --follow, what --to names is not waited for.
+        let of_present = |at| if self.follow { Until::Before(at) } else { Until::PresentBefore(at) };
+        match (self.end, self.to) {
+            (Some(end), _) => end.of_topic(),
+            (None, Some(EndAt::Offset(offset))) => of_present(At::Offset(offset)),
+            (None, Some(EndAt::Time(ns))) => of_present(At::Time(ns / 1_000_000)),
+            (None, Some(EndAt::Never)) => Until::Forever,
+            (None, None) if self.follow => Until::Forever,
+            (None, Some(EndAt::Present) | None) => Until::Present,
+        }
     }
 
     /// The topic, if one is the input; of it packets to `port` if one is given.
@@ -89,8 +106,8 @@ impl TopicArguments {
         } else if client.brokers.is_none() && client.kafka_config.is_none() {
             client.brokers = Some(USUAL_BROKERS.parse()?);
         }
-        let span = Span { from: self.from, to: self.to, follows: self.follow };
-        Ok(Some(TopicInput { client, topic: topic.clone(), span, port }))
+        let begin = self.begin.map_or(Begin::Oldest, BeginAt::of_topic);
+        Ok(Some(TopicInput { client, topic: topic.clone(), begin, until: self.until(), port }))
     }
 }
 

@@ -1,10 +1,9 @@
 //! `evforge kafka aggregate`: the messages of several boards into frames.
 
 use super::aggregate_text::{StateLine, to_json, to_text};
-use super::begin::BeginArguments;
 use super::client::ClientArguments;
 use crate::CommandError;
-use crate::arguments::OverwriteArguments;
+use crate::arguments::{OverwriteArguments, SpanArguments};
 use crate::exit_status::ExitStatus;
 use crate::output::{Ending, check_writable};
 use crate::same_file::NamedFiles;
@@ -34,7 +33,7 @@ pub(super) struct AggregateArguments {
     #[command(flatten)]
     client: ClientArguments,
     #[command(flatten)]
-    begin: BeginArguments,
+    span: SpanArguments,
     #[command(flatten)]
     rules: RuleArguments,
     /// Name of the source of the frames
@@ -44,9 +43,6 @@ pub(super) struct AggregateArguments {
     /// of the topic of frames]
     #[arg(long, value_name = "NAME", help_heading = "Connection")]
     group: Option<String>,
-    /// End with the last message that is there now, instead of waiting for more
-    #[arg(long, help_heading = "End")]
-    until_end: bool,
     /// End after this time (60, 90s, 2h)
     #[arg(long = "for", value_name = "TIME", value_parser = TimeSpan::in_seconds)]
     ends_after: Option<TimeSpan>,
@@ -127,8 +123,8 @@ impl AggregateArguments {
             to: self.to.clone(),
             group: self.group.clone().unwrap_or_else(|| format!("evforge-aggregate-{}", self.to)),
             source: self.source.clone(),
-            begin: self.begin.place(Begin::Oldest),
-            until: if self.until_end { Until::Present } else { Until::Forever },
+            begin: self.span.begin(Begin::Oldest),
+            until: self.span.until(Until::Forever),
             most_events: self.rules.max_events as usize,
             rules: self.rules.rules()?,
         })
@@ -193,7 +189,7 @@ pub(super) fn aggregate(arguments: &AggregateArguments) -> Result<ExitStatus, Co
     if left_out(&counters) > 0 {
         status = status.and(ExitStatus::Incomplete);
     }
-    if counters.messages_read == 0 && arguments.until_end {
+    if counters.messages_read == 0 && !arguments.span.until(Until::Forever).waits() {
         eprintln!("evforge: there was nothing new in {}", arguments.from);
         status = status.and(ExitStatus::NoUse);
     }

@@ -1,9 +1,9 @@
 //! `evforge kafka forward`: values of logs from lines.
 
-use super::begin::now_ns;
 use super::client::ClientArguments;
 use super::ending::end;
 use crate::CommandError;
+use crate::arguments::span::now_ns;
 use crate::exit_status::ExitStatus;
 use crate::output::Ending;
 use crate::signals::stop_on_signals;

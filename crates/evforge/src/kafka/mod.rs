@@ -2,7 +2,6 @@
 
 mod aggregate;
 mod aggregate_text;
-pub(crate) mod begin;
 pub(crate) mod client;
 pub(crate) mod ending;
 mod forward;

@@ -1,10 +1,10 @@
 //! `evforge kafka replay`: a topic, or the events of a file, to a topic again.
 
-use super::begin::{BeginArguments, now_ns};
 use super::client::ClientArguments;
 use super::ending::{end, json_of, refused, refused_json};
 use crate::CommandError;
-use crate::arguments::OverwriteArguments;
+use crate::arguments::span::now_ns;
+use crate::arguments::{OverwriteArguments, SpanArguments};
 use crate::exit_status::ExitStatus;
 use crate::output::{Ending, check_writable};
 use crate::same_file::NamedFiles;
@@ -35,7 +35,7 @@ pub(super) struct ReplayArguments {
     #[command(flatten)]
     client: ClientArguments,
     #[command(flatten)]
-    begin: BeginArguments,
+    span: SpanArguments,
     /// Keep the timing, N times faster
     #[arg(long, value_name = "FACTOR", default_value_t = 1.0, value_parser = speed, conflicts_with = "unpaced")]
     speed: f64,
@@ -91,8 +91,8 @@ pub(super) fn replay(arguments: &ReplayArguments) -> Result<ExitStatus, CommandE
         (report, sender, failure)
     } else {
         let topic = arguments.input.to_str().ok_or("the name of the topic is not text")?;
-        let begin = arguments.begin.place(Begin::Oldest);
-        let mut reader = TopicReader::open(&client, topic, begin, Until::Present, &deadline)?;
+        let (begin, until) = (arguments.span.begin(Begin::Oldest), arguments.span.until(Until::Present));
+        let mut reader = TopicReader::open(&client, topic, begin, until, &deadline)?;
         let mut sender = Sender::open(&client, &arguments.to, &deadline)?;
         let report = replay_topic(&mut reader, &mut sender, &settings, &stop)?;
         (report, sender, None)

@@ -1,9 +1,9 @@
 //! `evforge kafka tail`: the messages of a topic as they come.
 
-use super::begin::BeginArguments;
 use super::client::ClientArguments;
 use super::ending::refused;
 use crate::CommandError;
+use crate::arguments::SpanArguments;
 use crate::exit_status::ExitStatus;
 use crate::output::{is_reader_gone, print};
 use crate::signals::stop_on_signals;
@@ -31,7 +31,7 @@ pub(super) struct TailArguments {
     #[command(flatten)]
     client: ClientArguments,
     #[command(flatten)]
-    begin: BeginArguments,
+    span: SpanArguments,
     /// Only messages of these schemas: ev44,f144
     #[arg(long, value_name = "SCHEMAS", value_delimiter = ',', value_parser = schema)]
     schema: Vec<Schema>,
@@ -41,9 +41,6 @@ pub(super) struct TailArguments {
     /// Print JSON, one line for each message, with every field
     #[arg(long)]
     json: bool,
-    /// End with the last message that is there now, instead of waiting for more
-    #[arg(long, help_heading = "End")]
-    until_end: bool,
     /// End after N messages
     #[arg(long, value_name = "NUMBER", help_heading = "End")]
     messages: Option<u64>,
@@ -56,8 +53,7 @@ pub(super) struct TailArguments {
 pub(super) fn tail(arguments: &TailArguments) -> Result<ExitStatus, CommandError> {
     let stop = stop_on_signals()?;
     let filter = Filter { schemas: arguments.schema.clone(), sources: arguments.source.clone() };
-    let until = if arguments.until_end { Until::Present } else { Until::Forever };
-    let begin = arguments.begin.place(Begin::Last(LAST));
+    let (begin, until) = (arguments.span.begin(Begin::Last(LAST)), arguments.span.until(Until::Forever));
     let opening = Deadline::of_opening().or_when(&stop);
     let mut reader =
         TopicReader::open(&arguments.client.settings(), &arguments.topic, begin, until, &opening)?;

@@ -1,9 +1,9 @@
 //! `evforge kafka test-image`: known events to a topic.
 
-use super::begin::now_ns;
 use super::client::ClientArguments;
 use super::ending::end;
 use crate::CommandError;
+use crate::arguments::span::now_ns;
 use crate::exit_status::ExitStatus;
 use crate::output::Ending;
 use crate::signals::stop_on_signals;

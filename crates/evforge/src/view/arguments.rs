@@ -1,9 +1,8 @@
 //! The command line of `evforge view`.
 
 use crate::CommandError;
-use crate::arguments::{LogArguments, OverwriteArguments, PageNameArguments};
+use crate::arguments::{LogArguments, OverwriteArguments, PageNameArguments, SpanArguments};
 use crate::configuration::read_configuration;
-use crate::kafka::begin::BeginArguments;
 use crate::kafka::client::ClientArguments;
 use clap::Args;
 use evforge_config::{Config, TimeSpan};
@@ -38,7 +37,7 @@ pub(crate) struct ViewArguments {
     #[command(flatten)]
     pub(super) client: ClientArguments,
     #[command(flatten)]
-    pub(super) begin: BeginArguments,
+    pub(super) span: SpanArguments,
     /// Configuration of the instrument; a file says itself what is needed most
     #[arg(long, short = 'f', env = "EVFORGE_CONFIG", value_name = "FILE")]
     pub(super) config: Option<PathBuf>,
@@ -56,9 +55,6 @@ pub(crate) struct ViewArguments {
     /// Views that the page offers, instead of those for the detector
     #[arg(long, value_name = "FILE", help_heading = "Page")]
     pub(super) views: Option<PathBuf>,
-    /// End with what is there, or with the end of a file that grows, instead of serving on
-    #[arg(long)]
-    pub(super) until_end: bool,
     /// End after this time (60, 90s, 2h)
     #[arg(long = "for", value_name = "TIME", value_parser = TimeSpan::in_seconds)]
     pub(super) ends_after: Option<TimeSpan>,

@@ -12,6 +12,7 @@ use evforge_core::batch_filler::BatchFiller;
 use evforge_core::counter::CounterSnapshot;
 use evforge_core::event::EventBatch;
 use evforge_core::pulse::{PulseSource, PulseTrain};
+use evforge_kafka::topic::Until;
 use evforge_net::crash_note::CrashNote;
 use evforge_stream::nexus::{EventFollower, FileState, place_pixels};
 use serde_json::Map;
@@ -40,6 +41,8 @@ pub(super) fn view_file(
     if let Some(vetoes) = follower.content().frame_vetoes.clone() {
         page.expect_frames(vetoes);
     }
+    // A file that is complete, or grows no further, is shown on.
+    let serves_on = arguments.span.until(Until::Forever).waits();
     let deadline = arguments.ends_after.map(|time| time.to_std());
     let is_over = |page: &Page| {
         stop.load(Ordering::Relaxed) || deadline.is_some_and(|deadline| page.elapsed() >= deadline)
@@ -70,7 +73,7 @@ pub(super) fn view_file(
     };
     let last = page.end(source_state(&mut follower, &state), ended);
     drop(watch);
-    while is_read && !arguments.until_end && !is_over(&page) {
+    while is_read && serves_on && !is_over(&page) {
         std::thread::sleep(PAUSE);
     }
     let report = Report {

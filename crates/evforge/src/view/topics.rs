@@ -49,8 +49,7 @@ pub(super) fn view_topics(
     monitors.extend(others.map(all_monitors));
     let (train, of_pulses) = arguments.train(Some(config), None, None)?;
     let topics = topics(arguments);
-    let until = if arguments.until_end { Until::Present } else { Until::Forever };
-    let begin = arguments.begin.place(Begin::Newest);
+    let (begin, until) = (arguments.span.begin(Begin::Newest), arguments.span.until(Until::Forever));
     let settings = settings(arguments);
     let mut source =
         EventTopics::open(&settings, &topics, (begin, until), pixels, &Deadline::of_opening().or_when(stop))?;

@@ -9,7 +9,7 @@ use evforge_filewriter::file::Base;
 use evforge_filewriter::job::{Bases, PlainBases, SaidBase};
 use evforge_kafka::client::ClientSettings;
 use evforge_kafka::producer::{Destinations, KafkaSettings};
-use evforge_outputs::{OutputContext, Registry};
+use evforge_outputs::{OutputContext, Registry, read_keys};
 use evforge_stream::nexus::NexusOptions;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -106,7 +106,7 @@ pub(super) fn from_configuration(
         table.insert("brokers".into(), client.brokers_text().into());
     }
     let settings: KafkaSettings =
-        table.try_into().map_err(|error: toml::de::Error| format!("[outputs.kafka]: {}", error.message()))?;
+        read_keys(table).map_err(|error| config.explain(&error.within("outputs.kafka")))?;
     let mut from: Destinations = settings.destinations(&detector.context);
     if !sources.is_empty() {
         from.sources = sources.to_vec();

@@ -130,7 +130,7 @@ impl Partitions {
             let ends = snapshot.partitions().find(|&(of, one, ..)| (of, one) == (topic, number));
             // One that is not there may come back.
             let (low, high) = ends.map_or((first, first), |(.., low, high)| (low, high));
-            Place { topic, number, low, high, id, first, end: None }
+            Place { topic, number, low, high, id, first, ..Place::default() }
         };
         self.all.iter().enumerate().map(place).collect()
     }

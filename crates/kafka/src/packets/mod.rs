@@ -5,7 +5,6 @@
 //! | packets of a run as messages | [`PacketMessages`] |
 //! | where a packet came from, went to, and when: the headers of its message | [`HEADERS`] |
 //! | a topic as an input of a run | [`TopicInput`], [`TopicPackets`] |
-//! | what of a topic is read | [`Span`], [`Place`] |
 //!
 //! An ar51 message has the name of its source, its number and the payload of one UDP datagram. That is what the event formation
 //! unit of ESS writes. What is needed beyond that to form events again travels in headers, which others ignore.
@@ -18,7 +17,6 @@ mod messages;
 mod partitions;
 mod source;
 mod sources;
-mod span;
 #[cfg(test)]
 mod tests;
 mod topic;
@@ -27,5 +25,4 @@ pub use counters::TopicCounters;
 pub use headers::HEADERS;
 pub use messages::{PacketMessage, PacketMessages};
 pub use source::TopicPackets;
-pub use span::{Place, Span};
 pub use topic::TopicInput;

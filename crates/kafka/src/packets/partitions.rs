@@ -6,18 +6,12 @@ use super::message::Delivered;
 use crate::client::with_headers;
 use crate::topic::{Change, Step, TopicPartitions};
 use evforge_core::packet_source::SourceError;
-use jiff::Timestamp;
 use rdkafka::message::Message as _;
 use std::time::Duration;
-
-/// How long messages may be under way to a topic: so long after its last time it is over.
-const UNDER_WAY_MS: i64 = 5000;
 
 /// All partitions.
 pub(super) struct TopicLanes {
     pub(super) partitions: TopicPartitions,
-    /// Where topics are followed: the time of the first message that is not read any more.
-    pub(super) until_ms: Option<i64>,
 }
 
 impl Lanes for TopicLanes {
@@ -32,26 +26,15 @@ impl Lanes for TopicLanes {
         wait: Duration,
         read: &mut dyn FnMut(&Delivered<'_>),
     ) -> Result<Next, SourceError> {
-        let until_ms = self.until_ms;
         let step = self.partitions.next(lane, wait, |message| {
             let time_ms = message.timestamp().to_millis();
-            let is_late = until_ms.zip(time_ms).is_some_and(|(until, time)| time >= until);
-            if !is_late {
-                let origin =
-                    with_headers(message, |all| headers::read(all, time_ms)).unwrap_or(Err(BadHeader));
-                read(&Delivered { payload: message.payload(), origin, time_ms });
-            }
-            is_late
+            let origin = with_headers(message, |all| headers::read(all, time_ms)).unwrap_or(Err(BadHeader));
+            read(&Delivered { payload: message.payload(), origin, time_ms });
         })?;
-        let is_past = |until: i64| Timestamp::now().as_millisecond() >= until.saturating_add(UNDER_WAY_MS);
         Ok(match step {
-            Step::Message(false) => Next::Message,
+            Step::Message(()) => Next::Message,
             Step::Nothing => Next::Nothing,
-            Step::AtEnd if !until_ms.is_some_and(is_past) => Next::AtEnd,
-            Step::Message(true) | Step::AtEnd => {
-                self.partitions.end_here(lane);
-                Next::AtEnd
-            }
+            Step::AtEnd => Next::AtEnd,
         })
     }
 

@@ -28,7 +28,8 @@ pub enum What {
         /// The oldest message of the new one.
         first: i64,
     },
-    /// The brokers have lost the end of its log. It is read on from the end that it has.
+    /// The brokers have lost the end of its log. It is read on from the end that it has; from where it was if it has grown beyond
+    /// that: where it was cut is not known then.
     Cut {
         /// The number of the next message, as it was before.
         was_at: i64,
@@ -78,6 +79,11 @@ impl fmt::Display for Change {
                 f,
                 "topic {topic} was deleted and made again: partition {partition}, which had been read up to {was_at}, is read from its \
                  beginning"
+            ),
+            What::Cut { was_at, end } if end == was_at => write!(
+                f,
+                "partition {partition} of topic {topic}, which had been read up to {was_at}, was cut below that and has grown again: \
+                 messages between may be missing"
             ),
             What::Cut { was_at, end } => write!(
                 f,

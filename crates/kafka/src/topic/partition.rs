@@ -4,11 +4,15 @@ use super::change::What;
 use super::ids::TopicId;
 use super::state::TopicState;
 use crate::client::{ClientError, Witness, cause_of_failure, failed};
+use jiff::Timestamp;
 use rdkafka::consumer::base_consumer::PartitionQueue;
 use rdkafka::error::KafkaError;
 use rdkafka::message::{BorrowedMessage, Message as _};
 use rdkafka::types::RDKafkaErrorCode as Code;
 use std::time::{Duration, Instant};
+
+/// How long messages may be under way to a topic: so long after the time to which it is read it is over.
+const UNDER_WAY_MS: i64 = 5000;
 
 /// Where a partition is begun.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -27,6 +31,8 @@ pub struct Place {
     pub first: i64,
     /// The first one that is not read any more; none to read on for ever.
     pub end: Option<i64>,
+    /// Where that is not known yet: the first one from this time on, in milliseconds since 1970, is not read any more.
+    pub until_ms: Option<i64>,
 }
 
 /// What a partition has.
@@ -56,6 +62,8 @@ pub struct PartitionReader {
     last: Instant,
     /// When its place, or its topic, turned out not to be there.
     lost: Option<Instant>,
+    /// The brokers have refused its place: not its topic.
+    is_refused: bool,
     /// That it is not there any more has been said.
     is_gone: bool,
 }
@@ -72,6 +80,7 @@ impl PartitionReader {
             last: Instant::now(),
             // A place of an earlier reading.
             lost: (place.first < place.low || place.first > place.high).then(Instant::now),
+            is_refused: false,
             is_gone: false,
         }
     }
@@ -85,6 +94,14 @@ impl PartitionReader {
     pub fn end_here(&mut self) {
         self.place.end = Some(self.position);
         self.has_caught_up = true;
+    }
+
+    /// Ends at the end of its log once the time is over to which it is read.
+    fn end_if_over(&mut self) {
+        let is_past = |until: i64| Timestamp::now().as_millisecond() >= until.saturating_add(UNDER_WAY_MS);
+        if self.place.until_ms.is_some_and(is_past) {
+            self.end_here();
+        }
     }
 
     /// Since when its place is lost.
@@ -104,11 +121,18 @@ impl PartitionReader {
     ) -> Result<Step<T>, ClientError> {
         let Some(queue) = self.queue.as_ref().filter(|_| !self.is_over()) else { return Ok(Step::AtEnd) };
         let code = match queue.poll(wait) {
-            None if self.is_at_end => return Ok(Step::AtEnd),
+            None if self.is_at_end => {
+                self.end_if_over();
+                return Ok(Step::AtEnd);
+            }
             None => return Ok(Step::Nothing),
             Some(Ok(message)) => {
                 let offset = message.offset();
                 self.last = Instant::now();
+                let time_ms = message.timestamp().to_millis();
+                if self.place.until_ms.zip(time_ms).is_some_and(|(until, time)| time >= until) {
+                    self.place.end = Some(offset);
+                }
                 if let Some(end) = self.place.end.filter(|end| offset >= *end) {
                     // Marks of transactions, which nobody gets to see, were the last.
                     self.position = end;
@@ -125,6 +149,7 @@ impl PartitionReader {
                 if let Some(end) = self.place.end.filter(|end| *end <= self.place.high) {
                     self.position = end;
                 }
+                self.end_if_over();
                 return Ok(Step::AtEnd);
             }
             Some(Err(error)) => (error.rdkafka_error_code().unwrap_or(Code::Fail), error),
@@ -137,6 +162,7 @@ impl PartitionReader {
             | Code::UnknownTopicOrPartition
             | Code::UnknownPartition => {
                 self.lost.get_or_insert_with(Instant::now);
+                self.is_refused |= matches!(code, Code::AutoOffsetReset | Code::OffsetOutOfRange);
             }
             _ if cause_of_failure(&error).is_final() => {
                 witness.note(code, &error.to_string());
@@ -170,6 +196,7 @@ impl PartitionReader {
         let is_other = self.place.id.zip(state.id).map(|(known, now)| known != now);
         self.place.id = state.id.or(self.place.id);
         let was_lost = self.lost.take_if(|lost| *lost <= asked).is_some();
+        let was_refused = was_lost && std::mem::take(&mut self.is_refused);
         let was_at = self.position;
         self.is_gone = false;
         // What came since it was asked is not known to the answer.
@@ -179,8 +206,12 @@ impl PartitionReader {
             None if is_behind_end => What::Anew { was_at, first: low },
             Some(false) if is_behind_end => What::Cut { was_at, end: high },
             _ if was_lost && was_at < low => What::Removed { messages: low.abs_diff(was_at), first: low },
+            // The log was cut below the place, and has grown beyond it since.
+            _ if was_refused => What::Cut { was_at, end: was_at },
             _ => return None,
         };
+        // What was refused is behind it: it is read from another place on.
+        (self.lost, self.is_refused) = (None, false);
         self.position = what.next();
         self.is_at_end = self.position >= high;
         if self.place.end.is_some() && !matches!(what, What::Removed { .. }) {

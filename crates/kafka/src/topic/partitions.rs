@@ -229,7 +229,10 @@ impl TopicPartitions {
                     partition.judge(state, (low, high), asked)
                 }
                 None if (self.is_read)(topic, number) => {
-                    let place = Place { topic, number, low, high, id: state.id, first: low, end: None };
+                    // As the others, whose end is not known either.
+                    let until_ms = self.partitions.first().and_then(|partition| partition.place.until_ms);
+                    let place =
+                        Place { topic, number, low, high, id: state.id, first: low, end: None, until_ms };
                     self.partitions.push(PartitionReader::new(place));
                     Some(What::Added { first: low })
                 }

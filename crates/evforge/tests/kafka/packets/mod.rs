@@ -192,15 +192,15 @@ fn what_is_missing_is_counted_and_said_and_a_part_can_be_chosen() {
     assert_eq!((gaps.status, &gaps.report["topic"]["messages_lost"]), (Some(3), &json!(3)));
     assert!(gaps.said.contains("3 of gem, the first 11 to 13"), "{}", gaps.said);
     // Offsets count what is there.
-    let part = run(&config, &["--input-kafka", &topic, "--from", "20", "--to", "50"]);
+    let part = run(&config, &["--input-kafka", &topic, "--begin", "20", "--end", "50"]);
     assert_eq!((part.status, &part.report["topic"]["messages"]), (Some(0), &json!(30)), "{}", part.said);
     let late = run(&config, &["--input-kafka", &topic, "--from", "2000-01-01T00:00:00Z", "--to", "30"]);
     assert_eq!(late.report["topic"]["messages"], 30, "{}", late.said);
-    let none = run(&config, &["--input-kafka", &topic, "--from", "2100-01-01T00:00:00Z"]);
+    let none = run(&config, &["--input-kafka", &topic, "--from", "2099-01-01T00:00:00Z"]);
     assert_eq!((none.status, none.events.as_str()), (Some(1), ""));
     assert!(
         none.said.contains(&format!(
-            "topic {name} has no messages from 2100-01-01T00:00:00Z on; it has partition 0: offsets 0 to "
+            "topic {name} has no messages from 2099-01-01T00:00:00Z on; it has partition 0: offsets 0 to "
         )),
         "{}",
         none.said
@@ -253,7 +253,10 @@ fn topics_that_cannot_be_read_are_refused_before_any_output_is_begun() {
     producer.flush(patience()).expect("all messages are taken");
     for (topic, words) in [
         ("none", &["there is no topic `none`", "evforge kafka topics"][..]),
-        (empty.as_str(), &[&format!("topic {empty} at "), " is empty", "evforge kafka topics", "--follow"]),
+        (
+            empty.as_str(),
+            &[&format!("topic {empty} at "), " is empty", "evforge kafka topics", "--end never"],
+        ),
         ("bad name", &["`bad name` cannot be the name of a topic"]),
     ] {
         let refused = run(&config, &["--input-kafka", &format!("{topic}@{}", broker.address())]);
@@ -280,7 +283,7 @@ fn a_topic_is_followed_while_packets_come() {
     let name = broker.create_topic("followed", 2);
     let topic = format!("{name}@{}", broker.address());
     let original = run(&config, &[&capture.display().to_string()]);
-    let following = Running::start(&config, &["--input-kafka", &topic, "--follow"]);
+    let following = Running::start(&config, &["--input-kafka", &topic, "--end", "never"]);
     following.await_begin();
     write_capture(&producer(broker.address()), &name, "freia", &capture, |_| Some(PLAIN));
     let packets = original.report["capture"]["packets"].as_u64().expect("packets");
@@ -293,7 +296,7 @@ fn a_topic_is_followed_while_packets_come() {
     for to in ["2 seconds", "now"] {
         let date = Command::new("date").args(["-u", "+%FT%TZ", "-d", to]).output().expect("the command date");
         let time = crate::common::text(&date.stdout).trim().to_owned();
-        let ended = run(&config, &["--input-kafka", &topic, "--follow", "--to", &time]);
+        let ended = run(&config, &["--input-kafka", &topic, "--end", &time]);
         assert!(ended.events == original.events, "{time}: {}", ended.said);
         assert_eq!(ended.report["ending"], "complete", "{time}: {}", ended.said);
     }
