@@ -134,7 +134,8 @@ soak-all: build test-tools ## The first part of it: a verdict, plots and every r
 	$(WITH_TOOLS) .venv/bin/python scripts/soak --hours $(or $(HOURS),0.05) --output $(or $(OUTPUT),target/soak) $(if $(SEED),--seed $(SEED))
 
 .PHONY: soak-kafka
-soak-kafka: test-tools ## Brokers that fail for a minute; the program, and the file writer, killed at 100 random moments (MOMENTS=1000, SEED=7)
+soak-kafka: test-tools ## Brokers that fail for a minute; topics made again, cut, removed, led by others; program and file writer killed: at 100 random moments (MOMENTS=1000, SEED=7)
+	$(WITH_TOOLS) EVFORGE_SOAK=$(or $(MOMENTS),100) $(if $(SEED),EVFORGE_SEED=$(SEED)) $(CARGO) test --locked -p evforge-kafka --test client at_any_moment -- --nocapture
 	$(WITH_TOOLS) EVFORGE_SOAK=$(or $(MOMENTS),100) $(if $(SEED),EVFORGE_SEED=$(SEED)) $(CARGO) test --locked -p evforge --test kafka_faults -- --nocapture --test-threads 2
 	$(WITH_TOOLS) EVFORGE_SOAK=$(or $(MOMENTS),100) $(if $(SEED),EVFORGE_SEED=$(SEED)) $(CARGO) test --locked -p evforge --test kafka_write killed -- --nocapture
 	$(WITH_TOOLS) EVFORGE_SOAK=$(or $(MOMENTS),100) $(CARGO) test --locked -p evforge --test live memory -- --nocapture

@@ -18,6 +18,7 @@ pub mod own_data;
 pub mod patience;
 pub mod pcapng;
 pub mod properties;
+pub mod random;
 #[allow(unsafe_code)] // sockets and namespaces of the system
 pub mod veth;
 

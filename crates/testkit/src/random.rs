@@ -1,15 +1,18 @@
-//! Numbers that look random, the same for the same seed.
+//! Numbers that look random, the same for the same seed, and how often a soak draws a moment.
 
 /// Gives numbers (SplitMix64).
 #[derive(Debug)]
-pub(crate) struct Random {
+pub struct Random {
     seed: u64,
     state: u64,
 }
 
 impl Random {
     /// By `EVFORGE_SEED`, or by the clock without it.
-    pub(crate) fn of_environment() -> Self {
+    ///
+    /// # Panics
+    /// If the variable is no number.
+    pub fn of_environment() -> Self {
         let by_clock = || {
             let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
             u64::from(now.expect("a clock that is right").subsec_nanos())
@@ -19,7 +22,17 @@ impl Random {
         Self { seed, state: seed }
     }
 
-    pub(crate) fn seed(&self) -> u64 {
+    /// By `EVFORGE_SEED`, or by this seed without it.
+    ///
+    /// # Panics
+    /// If the variable is no number.
+    pub fn of_environment_or(seed: u64) -> Self {
+        let seed = std::env::var("EVFORGE_SEED").map_or(seed, |seed| seed.parse().expect("a number"));
+        Self { seed, state: seed }
+    }
+
+    /// What they are made from.
+    pub fn seed(&self) -> u64 {
         self.seed
     }
 
@@ -32,12 +45,20 @@ impl Random {
     }
 
     /// From 0 to below this.
-    pub(crate) fn below(&mut self, end: u64) -> u64 {
+    pub fn below(&mut self, end: u64) -> u64 {
         self.next() % end
     }
 
     /// From 0 to below 1.
-    pub(crate) fn fraction(&mut self) -> f64 {
+    pub fn fraction(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1_u64 << 53) as f64
     }
+}
+
+/// How many moments are tried: `EVFORGE_SOAK`, or this many without it.
+///
+/// # Panics
+/// If the variable is no number.
+pub fn moments(usual: u64) -> u64 {
+    std::env::var("EVFORGE_SOAK").map_or(usual, |moments| moments.parse().expect("a number"))
 }

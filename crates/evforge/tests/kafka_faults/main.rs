@@ -14,7 +14,6 @@ mod disk;
 mod ends;
 mod policies;
 mod producer_killed;
-mod random;
 mod run;
 mod truth;
 mod writer;

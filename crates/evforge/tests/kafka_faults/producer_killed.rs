@@ -3,13 +3,13 @@
 //! of the topic is in the file once, and each event that is missing is named.
 
 use crate::common::kafka::{TopicEnd, read_topic};
-use crate::random::Random;
 use crate::run::{Run, back_soon};
 use crate::truth::{Event, EventMessage, all_events, assert_same, events_of_capture, messages_of, simulate};
 use crate::writer::Writer;
 use evforge_messages::{Array, Message, decode};
 use evforge_testkit::kafka_broker::{Broker, is_possible};
 use evforge_testkit::patience::wait_until;
+use evforge_testkit::random::{Random, moments};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -303,7 +303,7 @@ fn killed_at_random_moments_and_started_again() {
     let folder = tempfile::tempdir().unwrap();
     let scenes = scenes(folder.path(), &broker);
     let took = scenes.iter().map(|scene| scene.took).sum::<Duration>() / scenes.len() as u32;
-    let moments = std::env::var("EVFORGE_SOAK").map_or(4, |moments| moments.parse::<u64>().unwrap());
+    let moments = moments(4);
     let mut random = Random::of_environment();
     println!("a run takes {took:?}; moments are drawn from EVFORGE_SEED={}", random.seed());
     let (mut kills, mut with_losses) = (0, 0);

@@ -3,6 +3,7 @@
 use super::support::{kafka, path, run, shipped, simulate};
 use crate::common::{PROGRAM, text};
 use evforge_testkit::kafka_broker::shared;
+use evforge_testkit::random::{Random, moments};
 use hdf5_metno::{File, Group};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -36,15 +37,6 @@ pub(crate) fn content(path: &Path) -> Content {
     }
 }
 
-/// The files whose writer is killed; more with `EVFORGE_SOAK`.
-fn moments() -> u64 {
-    std::env::var("EVFORGE_SOAK").ok().and_then(|text| text.parse().ok()).unwrap_or(6)
-}
-
-fn seed() -> u64 {
-    std::env::var("EVFORGE_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(1)
-}
-
 #[test]
 fn a_writer_that_is_killed_loses_nothing_and_doubles_nothing() {
     let test = "a_writer_that_is_killed_loses_nothing_and_doubles_nothing";
@@ -75,17 +67,15 @@ fn a_writer_that_is_killed_loses_nothing_and_doubles_nothing() {
     let expected = content(&whole);
     assert!(expected.pixels.len() > 1000 && expected.pulses.len() >= 60);
 
-    // Numbers that differ enough: a fraction of the time that a whole file takes.
-    let mut random = seed().wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+    let (mut random, moments) = (Random::of_environment_or(1), moments(6));
     let mut killed = 0;
-    for round in 0..moments() {
+    for round in 0..moments {
         let (file, file_text) = path(folder.path(), &format!("killed-{round}.nxs"));
         // Longer with each kill: a host that has become slower than it was has time for a whole file in the end.
         let mut at_most = lasts.mul_f64(1.1);
         // Killed after its file had its name, there is nothing left to do.
         while !file.exists() || folder.path().join(format!("killed-{round}.nxs.job")).exists() {
-            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            let share = (random >> 40) as f64 / f64::from(1 << 24);
+            let share = random.fraction();
             let mut child = write(&file_text).spawn().unwrap();
             // A moment of real time, wherever the writer is then.
             thread::sleep(at_most.mul_f64(share));
@@ -112,5 +102,5 @@ fn a_writer_that_is_killed_loses_nothing_and_doubles_nothing() {
         assert_eq!(left, [format!("killed-{round}.nxs.sha256")], "what is left next to the file");
     }
     assert!(killed > 0);
-    println!("killed {killed} times in {} rounds, {} events each", moments(), expected.pixels.len());
+    println!("killed {killed} times in {moments} rounds, {} events each", expected.pixels.len());
 }

@@ -11,14 +11,14 @@ use std::time::{Duration, Instant};
 static RUN: AtomicBool = AtomicBool::new(false);
 
 /// A topic of one partition at a broker that all tests share.
-struct Site {
-    broker: SharedBroker,
-    topic: String,
-    here: ClientSettings,
+pub(crate) struct Site {
+    pub(crate) broker: SharedBroker,
+    pub(crate) topic: String,
+    pub(crate) here: ClientSettings,
 }
 
 impl Site {
-    fn new(test: &str) -> Option<Self> {
+    pub(crate) fn new(test: &str) -> Option<Self> {
         let broker = shared(test)?;
         let topic = broker.create_topic("read", 1);
         let here = ClientSettings::new(broker.address().parse::<Brokers>().expect("an address"));
@@ -26,7 +26,7 @@ impl Site {
     }
 
     /// The topic is deleted, and made again with these messages.
-    fn make_anew(&self, messages: &[&str]) {
+    pub(crate) fn make_anew(&self, messages: &[&str]) {
         self.broker.delete_topic(&self.topic);
         self.broker.create_topic("read", 1);
         self.send(messages, 0);
