@@ -63,6 +63,7 @@
 //! | tables for all detectors | [`InputSettings`], [`ReceiveSettings`], [`ThreadSettings`], [`SequenceSettings`], [`ServeSettings`] |
 //! | the text: tables, places, overrides | `document` |
 //! | where each value comes from | `origins` |
+//! | what a run of a service may set for itself | `of_runs` |
 //! | a pool of threads that help the one that asks | `helpers` |
 //! | threads that share the forming of events | [`forming_threads`] |
 //! | threads for the regions of a partitioned panel | [`region_threads`] |
@@ -78,6 +79,7 @@ mod file_names;
 pub mod forming_threads;
 mod helpers;
 mod input;
+mod of_runs;
 mod origins;
 mod receive;
 pub mod region_threads;
@@ -94,6 +96,7 @@ pub use error::ConfigError;
 pub use evforge_core::quantity::{ByteSize, Frequency, QuantityError, Rate, TimeSpan};
 pub use file_names::NameParts;
 pub use input::InputSettings;
+pub use of_runs::check_of_run;
 pub use receive::{MulticastGroup, ReceiveSettings};
 pub use sequence::SequenceSettings;
 pub use serve::ServeSettings;

@@ -12,11 +12,13 @@
 //! | runs as others start, stop and see them | [`runs`] |
 //! | starts and ends of runs from Kafka | [`run_topic`] |
 //! | the number of the last run, over restarts | [`number_file`] |
+//! | files that a run names for itself | [`own_files`] |
 //! | files of a run that was killed | [`left_files`] |
 //! | what systemd is told | [`supervisor`] |
 
 mod left_files;
 mod number_file;
+mod own_files;
 mod phase;
 mod phases;
 mod run_topic;
@@ -27,7 +29,7 @@ use crate::arguments::{IdentityArguments, LogArguments};
 use crate::control::{ControlArguments, ControlPorts};
 use crate::exit_status::ExitStatus;
 use crate::host::tell_what_matters;
-use crate::outputs::OutputArguments;
+use crate::outputs::{OutputArguments, text_path};
 use crate::record::RecordLimits;
 use crate::signals::{also_on_signals, stop_on_signals};
 use clap::Args;
@@ -53,7 +55,7 @@ pub(crate) struct ServeArguments {
     #[arg(long)]
     start: bool,
     /// Record the packets of each run, as pcapng: data/{run:6}.pcapng [configuration: serve.record]
-    #[arg(long, env = "EVFORGE_RECORD", value_name = "FILE", help_heading = "Recording")]
+    #[arg(long, env = "EVFORGE_RECORD", value_name = "FILE", value_parser = text_path(), help_heading = "Recording")]
     record: Option<PathBuf>,
     #[command(flatten)]
     record_limits: RecordLimits,

@@ -1,11 +1,12 @@
 //! What a service does for a while: a run with its outputs, or the time between two.
 
+use super::own_files::check_own_files;
 use crate::CommandError;
 use crate::arguments::IdentityArguments;
 use crate::configuration::read_configuration;
 use crate::outputs::{OutputArguments, OutputPlans, fill_file_names};
 use crate::same_file::NamedFiles;
-use evforge_config::Config;
+use evforge_config::{Config, check_of_run};
 use evforge_control::{Refusal, WantedRun};
 use evforge_core::run_identity::RunIdentity;
 use evforge_outputs::Registry;
@@ -78,10 +79,12 @@ impl Source {
     fn checked_run(&self, wanted: &WantedRun, number: u32) -> Result<Phase, CommandError> {
         let further =
             wanted.overrides.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>();
-        if let Some((key, _)) = wanted.overrides.iter().find(|(key, _)| is_of_the_service(key)) {
-            return Err(format!("{key} belongs to the service, and is the same for all of its runs").into());
-        }
+        let own_files = check_of_run(&self.path, &self.overrides, &further)?;
         let mut config = self.config(&further)?;
+        // Not what an option of the service says.
+        for (id, file) in &own_files {
+            config.set_output(id, "file", file.as_str());
+        }
         let number = match wanted.number {
             Some(number) => u32::try_from(number)
                 .map_err(|_| format!("{number} is no number of a run: at most 2^32 − 1"))?,
@@ -98,6 +101,10 @@ impl Source {
         said.check().map_err(|error| error.to_string())?;
         config.common.run = std::mem::take(&mut config.common.run).overridden_by(said);
         fill_file_names(&mut config)?;
+        if !own_files.is_empty() {
+            let of_service = self.config(&[])?;
+            check_own_files(&config, &of_service, own_files.iter().map(|(id, _)| id.as_str()))?;
+        }
         let plans = OutputPlans::read(&self.outputs, &config, &self.registry)?;
         let record = config.serve.record.clone();
         let files: Vec<PathBuf> = plans.files().chain(record.clone()).collect();
@@ -107,13 +114,4 @@ impl Source {
         })?;
         Ok(Phase { config, plans, is_run: true, ends_after: wanted.duration, files })
     }
-}
-
-/// Keys that a run cannot have of its own.
-fn is_of_the_service(key: &str) -> bool {
-    let key = key.trim();
-    key.starts_with("control.")
-        || key == "control"
-        || key.starts_with("outputs.view.")
-        || key == "serve.run_topic"
 }

@@ -165,6 +165,25 @@ fn runs_follow_one_another_each_with_files_and_a_ledger_of_its_own() {
     assert!(refused.contains("adc_treshold") && refused.contains("adc_threshold"), "{refused}");
     let refused = service.refusal(&["run", "start", "--set", "control.command_port=\"127.0.0.1:1\""]);
     assert!(refused.contains("belongs to the service"), "{refused}");
+    // A token is worth no code, no file elsewhere and no secret, however it is written.
+    std::fs::write(path.join("precious.csv"), "mine").expect("a file");
+    for (set, expected) in [
+        ("plugin.library=\"/tmp/evil.so\"", "plugin.library belongs to the service"),
+        (
+            "outputs.csv={file=\"precious.csv\",if_exists=\"overwrite\"}",
+            "outputs.csv.if_exists belongs to the service",
+        ),
+        ("outputs.kafka.password_file=\"/etc/shadow\"", "outputs.kafka.password_file belongs to the service"),
+        ("gdgem.mapping_file=\"/etc/shadow\"", "gdgem.mapping_file belongs to the service"),
+        ("outputs.csv.file=\"/tmp/evil.csv\"", "must lie in the folder of the service's, ."),
+        ("outputs.csv.file=\"../evil.csv\"", "must lie in the folder of the service's, ."),
+        ("outputs.nexus.file=\"evil.nxs\"", "the service has no file for this output"),
+        ("outputs.csv.file=\"precious.csv\"", "precious.csv exists"),
+    ] {
+        let refused = service.refusal(&["run", "start", "--set", set]);
+        assert!(refused.contains(expected), "{set}: {refused}");
+    }
+    std::fs::remove_file(path.join("precious.csv")).expect("it is there, as before");
     assert_eq!(service.packets_so_far(), sent, "it is the same time between runs");
 
     let run = service.ctl(&["run", "start"]);
@@ -191,7 +210,10 @@ fn runs_follow_one_another_each_with_files_and_a_ledger_of_its_own() {
     let larger = service.ctl(&["run", "stop"]);
     assert!(larger["events"].as_u64() < end["events"].as_u64(), "{larger:#}");
     // It held for that run only.
-    assert_eq!(service.ctl(&["run", "start", "--number", "7"])["number"], 7);
+    // Its own file takes the place of what an option of the service names.
+    let named = ["run", "start", "--number", "7", "--set", "outputs.csv.file=\"own/{run}.csv\""];
+    std::fs::create_dir(path.join("own")).expect("a folder");
+    assert_eq!(service.ctl(&named)["files"][0], "own/7.csv");
     service.replay();
     assert_eq!(service.ctl(&["run", "stop"])["events"], end["events"]);
     // Nothing is replaced.
