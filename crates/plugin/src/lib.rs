@@ -7,6 +7,7 @@
 //! | you look for | it is in |
 //! |---|---|
 //! | a library, loaded and checked | [`library`] |
+//! | what is looked at in its file before that | `library_file` |
 //! | the counters that a library declares, and those of the host | [`declared`] |
 //! | packets as the library sees them | `packets` |
 //! | the events that it wrote, on their way into batches | `event_buffer` |
@@ -24,6 +25,7 @@ pub mod library;
 
 mod accounts;
 mod event_buffer;
+mod library_file;
 mod packets;
 mod text;
 

@@ -1,6 +1,7 @@
 //! A shared library, loaded and checked.
 
 use crate::declared::declared_counters;
+use crate::library_file::check_file;
 use crate::text::text;
 use evforge_core::counter::CounterInfo;
 use evforge_plugin_interface::layout::{
@@ -66,10 +67,10 @@ pub fn refuse_libraries(reason: &'static str) {
 
 impl PluginLibrary {
     /// Loads a library, or finds it again if this process has loaded it already. It runs what the library runs when
-    /// it is loaded.
+    /// it is loaded; the file is checked before that.
     ///
     /// # Errors
-    /// If there is no such file, it is no library for this machine, it does not export the function
+    /// If there is no such file, others than root and the user of this process can write it, it is no library for this machine, it does not export the function
     /// `evforge_detector`, speaks another version of the interface, or declares something invalid.
     pub fn load(path: &Path) -> Result<&'static Self, LoadError> {
         let refuse = |problem: String| LoadError { library: path.to_owned(), problem };
@@ -88,16 +89,12 @@ impl PluginLibrary {
     }
 
     fn open(path: &Path) -> Result<Self, String> {
+        check_file(path)?;
         let library = dynamic_library(path)?;
         // SAFETY: the header gives this function this type; a library that exports something else under the
         // name does not keep to the interface, which nobody else can find out.
         let entry_point = unsafe { library.get::<EntryPoint>(ENTRY_POINT) };
-        let entry_point = *entry_point.map_err(|error| {
-            format!(
-                "it does not export the function evforge_detector, so it is no detector for evforge ({error}); \
-                 see include/evforge/detector.h"
-            )
-        })?;
+        let entry_point = *entry_point.map_err(|error| format!("its entry point is not found: {error}"))?;
         // SAFETY: the library exports it, and stays loaded as long as what is made of it is there.
         unsafe { Self::of_entry_point(path, entry_point, Some(library)) }
     }
@@ -154,10 +151,6 @@ impl PluginLibrary {
 
 fn dynamic_library(path: &Path) -> Result<Library, String> {
     use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
-    // The loader would wait at a pipe for ever.
-    if std::fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
-        return Err("it is no file".to_owned());
-    }
     // Everything that the library needs is looked up now, so that what is missing is known before data flow.
     // SAFETY: loading runs the library's own initialisation; whoever names a library trusts it.
     let library = unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL) };

@@ -10,6 +10,7 @@ use evforge_testkit::properties::cases;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use std::cell::Cell;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 fn source() -> PathBuf {
@@ -43,9 +44,49 @@ fn libraries_that_are_no_detectors_of_this_version_are_refused() {
     let text = folder.path().join("text.so");
     std::fs::write(&text, "no library").unwrap();
     let error = PluginLibrary::load(&text).unwrap_err().to_string();
-    assert!(error.contains("it cannot be loaded: ") && error.contains("file too short"), "{error}");
+    assert!(error.contains("text.so: it is no shared library"), "{error}");
     let error = PluginLibrary::load(&folder.path().join("none.so")).unwrap_err().to_string();
     assert!(error.contains("none.so: No such file"), "{error}");
+}
+
+/// Loading a library runs what it has for that. So its file is looked at before: who can write it, and what it exports.
+#[test]
+fn no_code_runs_of_a_library_that_others_can_write_or_that_is_no_detector() {
+    let folder = tempfile::tempdir().unwrap();
+    let mark = folder.path().join("it-ran");
+    let source = folder.path().join("evil.c");
+    let text = format!(
+        "#include <stdio.h>\n__attribute__((constructor)) static void run(void) {{ fclose(fopen({:?}, \"w\")); }}\nvoid *ENTRY(unsigned \
+         version) {{ (void)version; return 0; }}\n",
+        mark.to_str().unwrap()
+    );
+    std::fs::write(&source, text).unwrap();
+    let may = |path: &Path, mode| std::fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap();
+    let refused = |library: &Path, expected: &str| {
+        let error = PluginLibrary::load(library).expect_err(expected).to_string();
+        assert!(error.contains(expected), "{error}\n  expected {expected}");
+        assert!(!mark.exists(), "{expected}");
+    };
+    let other = c_library(&source, folder.path(), "other", &["-DENTRY=other"]);
+    refused(&other, "it does not export the function evforge_detector");
+    let evil = c_library(&source, folder.path(), "evil", &["-DENTRY=evforge_detector"]);
+    may(&evil, 0o757);
+    refused(&evil, "everybody can write it, and would run code here: chmod o-w");
+    may(&evil, 0o755);
+    may(folder.path(), 0o777);
+    refused(&evil, "of its folder: everybody can write it");
+    // As /tmp is.
+    may(folder.path(), 0o1777);
+    if rustix::process::geteuid().is_root() {
+        std::os::unix::fs::chown(&evil, Some(65534), None).unwrap();
+        refused(&evil, "it belongs to user 65534, expected root or user 0, who would run its code: chown 0");
+        std::os::unix::fs::chown(&evil, Some(0), Some(65534)).unwrap();
+        may(&evil, 0o775);
+        refused(&evil, "group 65534 can write it");
+        may(&evil, 0o755);
+    }
+    let error = PluginLibrary::load(&evil).unwrap_err().to_string();
+    assert!(error.contains("it does not work with version 1") && mark.exists(), "now it is loaded: {error}");
 }
 
 #[test]
