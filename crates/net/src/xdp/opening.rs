@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use super::error::XdpError;
 use super::interface::Interface;
 use super::options::{XdpMode, XdpOptions};
-use super::queue::{LARGEST_PIECE, QueueGrant, QueuePlan, StepError};
+use super::queue::{LARGEST_PIECE, QueueGrant, QueuePlan, StepError, while_busy};
 use super::steering::Steering;
 use crate::helper::message::{GrantAbout, ReceiverRequest};
 use crate::privileges;
@@ -49,7 +49,7 @@ pub(crate) fn grant(
         if attached != Some(in_driver) {
             steering.detach();
             attached = None;
-            if let Err(error) = steering.attach(interface.index, in_driver) {
+            if let Err(error) = while_busy(|| steering.attach(interface.index, in_driver)) {
                 in_use |= error.raw_os_error() == Some(libc::EBUSY);
                 refused.push(format!("{}: attaching the program: {}", mode.name(), reason(&error)));
                 continue;

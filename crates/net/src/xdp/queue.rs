@@ -14,7 +14,7 @@ use crate::readiness::Readiness;
 pub(super) const LARGEST_PIECE: usize = FRAME_MEMORY - 256;
 /// A socket must have a ring for what has been sent, though nothing is.
 const COMPLETION_RING: u32 = 64;
-/// The kernel lets go of a queue some time after a socket was closed.
+/// The kernel lets go of a queue some time after a socket was closed, and of a program some time after its holder was killed.
 const BUSY_PATIENCE: Duration = Duration::from_secs(1);
 
 /// What to open.
@@ -238,20 +238,50 @@ impl AsFd for Queue {
     }
 }
 
-/// Takes the queue, waiting a while if an earlier socket is just being closed.
+/// Takes the queue.
 fn bind(socket: BorrowedFd<'_>, plan: &QueuePlan) -> io::Result<()> {
     let mut flags = if plan.zero_copy { libc::XDP_ZEROCOPY } else { libc::XDP_COPY };
     flags |= libc::XDP_USE_NEED_WAKEUP;
     if plan.pieces {
         flags |= libc::XDP_USE_SG;
     }
+    while_busy(|| xsk::bind(socket, plan.interface, plan.queue, flags))
+}
+
+/// Tries again for a while what is busy: of a program that has just ended, or was killed, the kernel closes sockets and takes programs
+/// off an interface a little later.
+pub(super) fn while_busy<T>(mut take: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     let end = Instant::now() + BUSY_PATIENCE;
     loop {
-        match xsk::bind(socket, plan.interface, plan.queue, flags) {
+        match take() {
             Err(error) if error.raw_os_error() == Some(libc::EBUSY) && Instant::now() < end => {
                 std::thread::sleep(Duration::from_millis(20));
             }
             result => return result,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_busy_for_a_moment_is_waited_for_and_nothing_else() {
+        let tries = |busy: usize, then: i32| {
+            let mut made = 0;
+            let result = while_busy(|| {
+                made += 1;
+                match (made <= busy, then) {
+                    (true, _) => Err(io::Error::from_raw_os_error(libc::EBUSY)),
+                    (false, 0) => Ok(()),
+                    (false, code) => Err(io::Error::from_raw_os_error(code)),
+                }
+            });
+            (made, result.err().and_then(|error| error.raw_os_error()))
+        };
+        assert_eq!(tries(3, 0), (4, None));
+        assert_eq!(tries(0, libc::EPERM), (1, Some(libc::EPERM)));
+        assert_eq!(tries(usize::MAX, 0).1, Some(libc::EBUSY), "not for ever");
     }
 }
