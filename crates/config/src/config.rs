@@ -311,6 +311,9 @@ impl Config {
     }
 }
 
+/// Bytes of the name of an instrument: it stands in names of files, messages and metrics.
+const LONGEST_NAME: usize = 200;
+
 /// The table that all detectors of the ESS readout share.
 const ESS: &str = "ess";
 
@@ -476,6 +479,10 @@ impl CommonConfig {
         self.threads.check(self.input.threads, self.receive.receivers())?;
         if self.name.is_empty() {
             return SettingsError::refuse("name", "the instrument needs a name");
+        }
+        if self.name.len() > LONGEST_NAME || self.name.chars().any(char::is_control) {
+            let problem = format!("must be a line of text with at most {LONGEST_NAME} bytes");
+            return SettingsError::refuse("name", problem);
         }
         if self.vetoes.len() > MOST_VETOES {
             let problem = format!("{} vetoes, at most {MOST_VETOES}", self.vetoes.len());

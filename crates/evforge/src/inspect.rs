@@ -170,10 +170,13 @@ fn write_skeletons(
 
 /// `nmx.toml` with number 2 is `nmx-2.toml`.
 fn numbered(file: &Path, number: u32) -> PathBuf {
-    let stem = file.file_stem().unwrap_or_default().to_string_lossy();
-    let extension =
-        file.extension().map_or_else(String::new, |extension| format!(".{}", extension.to_string_lossy()));
-    file.with_file_name(format!("{stem}-{number}{extension}"))
+    let mut name = file.file_stem().unwrap_or_default().to_os_string();
+    name.push(format!("-{number}"));
+    if let Some(extension) = file.extension() {
+        name.push(".");
+        name.push(extension);
+    }
+    file.with_file_name(name)
 }
 
 /// What the file has besides the packets: frames that were skipped, and why.

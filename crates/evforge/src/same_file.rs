@@ -59,6 +59,12 @@ fn is_device(path: &Path) -> bool {
     path.metadata().is_ok_and(|about| !about.is_file())
 }
 
+/// What a link leads to that leads to nothing. Some outputs would find out at their end only.
+fn nowhere(path: &Path) -> Option<PathBuf> {
+    let target = path.read_link().ok()?;
+    path.metadata().is_err().then_some(target)
+}
+
 /// Where the last part of a path is, with all links before it followed.
 fn place_of(path: &Path) -> PathBuf {
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
@@ -97,9 +103,21 @@ impl NamedFiles {
     /// Makes sure that no output is an input or another output, nor a file that is there already, unless that is to be replaced.
     ///
     /// # Errors
-    /// The first pair that is the same file, with both names; the first file that is in the way, and how to replace it.
+    /// The first pair that is the same file, with both names; the first name that is a link to nothing; the first file that is in the
+    /// way, and how to replace it.
     pub(crate) fn check(&self, overwrite: OverwriteArguments) -> Result<(), CommandError> {
         self.check_different()?;
+        if let Some((output, target)) =
+            self.outputs.iter().find_map(|output| Some((output, nowhere(&output.path)?)))
+        {
+            return Err(format!(
+                "{} {} is a link to {}, which is not there: remove the link, or choose another name",
+                output.option,
+                output.path.display(),
+                target.display()
+            )
+            .into());
+        }
         let in_the_way = self.outputs.iter().find(|output| output.is_in_the_way && !overwrite.overwrite);
         match in_the_way {
             None => Ok(()),
@@ -160,8 +178,8 @@ mod tests {
             .check_different()
     }
 
-    /// A file, a link to one and a link to nothing are in the way; what is no file is not replaced but written to, or refused where
-    /// it is opened.
+    /// A file and a link to one are in the way; a link to nothing is refused; what is no file is not replaced but written to, or refused
+    /// where it is opened.
     #[test]
     fn a_file_that_exists_is_refused_unless_it_is_to_be_replaced() {
         let folder = tempfile::tempdir().unwrap();
@@ -171,14 +189,19 @@ mod tests {
             files.check(OverwriteArguments { overwrite }).map_err(|error| error.to_string())
         };
         std::fs::write(path("a.csv"), "old").unwrap();
-        std::os::unix::fs::symlink(path("nowhere"), path("dangling.csv")).unwrap();
-        for name in ["a.csv", "dangling.csv"] {
+        std::os::unix::fs::symlink(path("a.csv"), path("link.csv")).unwrap();
+        for name in ["a.csv", "link.csv"] {
             let said = check(&path(name), false).unwrap_err();
             assert!(
                 said.contains("exists: give --overwrite") && said.contains("outputs.csv.if_exists"),
                 "{said}"
             );
             assert_eq!(check(&path(name), true), Ok(()));
+        }
+        std::os::unix::fs::symlink(path("nowhere"), path("dangling.csv")).unwrap();
+        for overwrite in [false, true] {
+            let said = check(&path("dangling.csv"), overwrite).unwrap_err();
+            assert!(said.contains("is a link to ") && said.contains("nowhere, which is not there"), "{said}");
         }
         assert_eq!((check(&path("new.csv"), false), check(Path::new("/dev/null"), false)), (Ok(()), Ok(())));
         let kept = NamedFiles::default().kept_output("--nexus", Some(&path("a.csv")));

@@ -41,7 +41,7 @@ mod settings;
 pub use context::{HostAdvice, HostFinding, MonitorControl, Notes, OutputContext};
 pub use kept::Kept;
 pub use plan::{OutputPlan, PlannedOutput};
-pub use registry::Registry;
+pub use registry::{Registry, read_keys};
 pub use service::OnWaiting;
 pub use set::{OutputOutcome, OutputSet};
 pub use settings::{IfExists, QueueSettings, WhenFull};

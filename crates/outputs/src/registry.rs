@@ -2,7 +2,7 @@
 
 use crate::plan::{OutputPlan, PlannedOutput};
 use crate::settings::QueueKeys;
-use evforge_core::settings::SettingsError;
+use evforge_core::settings::{RefusedValue, SettingsError};
 use evforge_core::suggestion::did_you_mean;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
@@ -33,8 +33,9 @@ impl Registry {
         name: &'static str,
         about: &'static str,
     ) -> Self {
-        let read =
-            |table: Table| -> Result<Box<dyn OutputPlan>, SettingsError> { Ok(Box::new(read::<P>(table)?)) };
+        let read = |table: Table| -> Result<Box<dyn OutputPlan>, SettingsError> {
+            Ok(Box::new(read_keys::<P>(table)?))
+        };
         let mut kinds = self.kinds;
         kinds.retain(|kind| kind.name != name);
         kinds.push(Kind { name, about, read: Arc::new(read) });
@@ -87,11 +88,8 @@ impl Registry {
                 queue.insert(name.to_owned(), value);
             }
         }
-        let inside = |error: SettingsError| SettingsError {
-            key: if error.key.is_empty() { key.clone() } else { format!("{key}.{}", error.key) },
-            problem: error.problem,
-        };
-        let keys: QueueKeys = read(queue).map_err(inside)?;
+        let inside = |error: SettingsError| error.within(&key);
+        let keys: QueueKeys = read_keys(queue).map_err(inside)?;
         let plan = (kind.read)(table).map_err(inside)?;
         let queue = plan.queue().with(&keys);
         if queue.events == 0 || queue.memory == 0 {
@@ -103,10 +101,16 @@ impl Registry {
     }
 }
 
-/// Reads a table key by key, so that an error can say which key it is about.
-fn read<T: DeserializeOwned>(table: Table) -> Result<T, SettingsError> {
+/// Reads the keys of an output, so that an error can say which key it is about.
+///
+/// # Errors
+/// The first key that is wrong.
+pub fn read_keys<T: DeserializeOwned>(table: Table) -> Result<T, SettingsError> {
     let names: Vec<String> = table.keys().cloned().collect();
     T::deserialize(Value::Table(table)).map_err(|error| {
+        if let Some(refused) = RefusedValue::in_message(error.message()) {
+            return refused;
+        }
         let message = error.message().to_owned();
         // An unknown key is named in the message; for a wrong value the key is not, so the table is meant.
         // What it would have expected comes behind it, and may be a key that is there as well.
@@ -129,6 +133,36 @@ mod tests {
     #[serde(deny_unknown_fields)]
     struct Toy {
         file: String,
+    }
+
+    /// Refuses its keys itself.
+    #[derive(Deserialize)]
+    #[serde(try_from = "Toy")]
+    struct Fussy;
+
+    impl TryFrom<Toy> for Fussy {
+        type Error = RefusedValue;
+
+        fn try_from(toy: Toy) -> Result<Self, RefusedValue> {
+            let problem = format!("must be another one than {}", toy.file);
+            Err(SettingsError { key: "file".to_owned(), problem }.into())
+        }
+    }
+
+    impl OutputPlan for Fussy {
+        fn name(&self) -> String {
+            "fussy".to_owned()
+        }
+        fn open(self: Box<Self>, _: &OutputContext) -> Result<Box<dyn Output>, Box<dyn Error>> {
+            Err("fussy".into())
+        }
+    }
+
+    #[test]
+    fn a_kind_that_refuses_a_key_itself_names_it() {
+        let tables = toml::from_str("[fussy]\nfile = 'a'").unwrap();
+        let error = Registry::default().with::<Fussy>("fussy", "for tests").read(&tables).unwrap_err();
+        assert_eq!((&*error.key, &*error.problem), ("outputs.fussy.file", "must be another one than a"));
     }
 
     impl OutputPlan for Toy {

@@ -23,6 +23,7 @@ use evforge_net::live_receiver::LiveReceiver;
 use evforge_pipeline::report::grouped;
 use evforge_wire::drop::{DropLayout, Order};
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
@@ -222,9 +223,10 @@ pub(super) fn receive(arguments: &ReceiveArguments) -> Result<ExitStatus, Comman
 
 /// The name of a stream's picture.
 fn picture_of(path: &Path, port: u16) -> PathBuf {
-    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-    let ending = path.extension().map_or_else(|| "png".into(), |ending| ending.to_string_lossy());
-    path.with_file_name(format!("{stem}-{port}.{ending}"))
+    let mut name = path.file_stem().unwrap_or_default().to_os_string();
+    name.push(format!("-{port}."));
+    name.push(path.extension().unwrap_or(OsStr::new("png")));
+    path.with_file_name(name)
 }
 
 /// Shows how far receiving is.

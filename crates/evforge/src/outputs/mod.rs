@@ -15,6 +15,7 @@ use crate::arguments::OverwriteArguments;
 use crate::output::{Ending, write_file};
 use crate::page_address::page_text;
 use crate::same_file::NamedFiles;
+use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use evforge_config::Config;
 use evforge_control::Token;
@@ -55,18 +56,26 @@ impl IfExists {
     }
 }
 
+/// Takes names of files that can stand in a configuration: what is no text would become the name of another file there.
+pub(crate) fn text_path() -> impl TypedValueParser<Value = PathBuf> {
+    OsStringValueParser::new().try_map(|name| match name.into_string() {
+        Ok(name) => Ok(PathBuf::from(name)),
+        Err(name) => Err(format!("the name {name:?} is not UTF-8: choose another one")),
+    })
+}
+
 /// Options of where events go: short forms of the tables `[outputs.…]`.
 #[derive(Args, Default)]
 pub(crate) struct OutputArguments {
     /// Write the events as CSV: time_ns,pixel_id … [configuration: outputs.csv.file]
-    #[arg(long, env = "EVFORGE_EVENTS", value_name = "FILE")]
+    #[arg(long, env = "EVFORGE_EVENTS", value_name = "FILE", value_parser = text_path())]
     pub(crate) events: Option<PathBuf>,
     /// Write the frames of a readout that tells them as CSV: time, period, vetoes, charge and so on [configuration:
     /// outputs.frames.file]
-    #[arg(long, env = "EVFORGE_FRAMES", value_name = "FILE", help_heading = "More outputs")]
+    #[arg(long, env = "EVFORGE_FRAMES", value_name = "FILE", value_parser = text_path(), help_heading = "More outputs")]
     pub(crate) frames: Option<PathBuf>,
     /// Write the events as NeXus (HDF5) [configuration: outputs.nexus.file]
-    #[arg(long, env = "EVFORGE_NEXUS", value_name = "FILE")]
+    #[arg(long, env = "EVFORGE_NEXUS", value_name = "FILE", value_parser = text_path())]
     pub(crate) nexus: Option<PathBuf>,
     /// What to do if the NeXus file exists; refuse, unless the configuration sets something else [configuration:
     /// outputs.nexus.if_exists]
@@ -90,18 +99,18 @@ pub(crate) struct OutputArguments {
     )]
     pub(crate) view_origins: Vec<String>,
     /// Write the end-of-run report as JSON [configuration: outputs.report.file]
-    #[arg(long, env = "EVFORGE_REPORT", value_name = "FILE")]
+    #[arg(long, env = "EVFORGE_REPORT", value_name = "FILE", value_parser = text_path())]
     pub(crate) report: Option<PathBuf>,
     /// Write the detector image as PNG [configuration: outputs.image.file]
-    #[arg(long, env = "EVFORGE_IMAGE", value_name = "FILE")]
+    #[arg(long, env = "EVFORGE_IMAGE", value_name = "FILE", value_parser = text_path())]
     pub(crate) image: Option<PathBuf>,
     /// Collect monitor data from the start and write it as JSON at the end: readouts and amplitudes per channel,
     /// sizes of clusters, amplitudes of both planes, clusters without a partner, sampled tracks [configuration: outputs.monitor.file]
-    #[arg(long, env = "EVFORGE_MONITOR", value_name = "FILE", help_heading = "More outputs")]
+    #[arg(long, env = "EVFORGE_MONITOR", value_name = "FILE", value_parser = text_path(), help_heading = "More outputs")]
     pub(crate) monitor: Option<PathBuf>,
     /// Write the averaged waveforms of sampled channels as CSV: channel,time_ns,mean; needs [adc_readout.averaging] in the
     /// configuration [configuration: outputs.samples.file]
-    #[arg(long, env = "EVFORGE_SAMPLES", value_name = "FILE", help_heading = "More outputs")]
+    #[arg(long, env = "EVFORGE_SAMPLES", value_name = "FILE", value_parser = text_path(), help_heading = "More outputs")]
     pub(crate) samples: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) overwrite: OverwriteArguments,
