@@ -4,6 +4,7 @@ use super::{Aggregator, PartitionStart};
 use crate::client::{
     Cause, ClientError, ClientSettings, Consumer, Deadline, explain_error, of_each, until_known,
 };
+use crate::producer::last_ids::LastIds;
 use crate::topic::{Begin, Next, TopicReader, TopicState, Until, places};
 use evforge_messages::Message;
 use rdkafka::TopicPartitionList;
@@ -75,7 +76,7 @@ fn committed(
 /// What the topic of frames has.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Tail {
-    /// The largest number of a message.
+    /// The last number of a message.
     pub(super) last_id: i64,
     /// The reference times of frames.
     pub(super) frames: Vec<i64>,
@@ -102,7 +103,7 @@ pub(super) fn tail(
             .filter(|(_, low, high)| high - low > reach)
             .map(|(number, ..)| (number, None))
             .collect();
-        let mut tail = Tail::default();
+        let (mut tail, mut ids) = (Tail::default(), LastIds::default());
         loop {
             deadline.check()?;
             let record = match reader.next(Duration::from_millis(200))? {
@@ -121,7 +122,7 @@ pub(super) fn tail(
                 Ok(Message::Ev44(events)) => (events.message_id, None),
                 _ => continue,
             };
-            tail.last_id = tail.last_id.max(id);
+            ids.add("", id, None);
             if let Some(time) = time {
                 tail.frames.push(time);
                 if let Some(earliest) = cut.get_mut(&record.partition) {
@@ -135,6 +136,7 @@ pub(super) fn tail(
             (Some(earliest), Some(wanted)) => *earliest < wanted,
         });
         if reaches_back || look >= LAST_LOOK || cut.is_empty() {
+            tail.last_id = ids.get("").map_or(0, |last| last.id);
             // A frame of a time that was reached everywhere is known.
             tail.from_ns = cut.values().filter_map(|earliest| *earliest).max();
             return Ok(tail);

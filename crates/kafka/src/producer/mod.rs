@@ -24,7 +24,7 @@
 mod about_run;
 mod about_settings;
 mod counters;
-mod last_ids;
+pub(crate) mod last_ids;
 mod ledger;
 mod maker;
 mod monitors;
