@@ -5,6 +5,7 @@ use super::partitions::KeptPartition;
 use super::window::Window;
 use crate::file::{FileError, rename_unless_there};
 use evforge_core::whole_file;
+use evforge_kafka::topic::Begin;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::fs;
@@ -16,16 +17,6 @@ const VERSION: u32 = 1;
 
 /// The first message of all partitions.
 type First = Vec<KeptPartition>;
-
-/// Where reading begins in a topic.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Begin {
-    /// With the oldest message that is kept.
-    Oldest,
-    /// With the first one that Kafka has from this time on, milliseconds since 1970.
-    Since(i64),
-}
 
 /// Where reading ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

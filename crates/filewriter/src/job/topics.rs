@@ -1,11 +1,10 @@
 //! What there is in the topics of a job: partitions, and the first messages to read.
 
 use super::partitions::KeptPartition;
-use super::plan::Begin;
 use super::reader::GROUP;
 use super::routes::Routes;
 use evforge_kafka::client::{Cause, ClientError, ClientSettings, Consumer, Deadline, check, consumer};
-use evforge_kafka::topic::{self, Snapshot, TopicState, TopicWatch, places};
+use evforge_kafka::topic::{Begin, Snapshot, TopicState, TopicWatch, Until, places};
 use std::sync::Arc;
 
 /// Asks brokers about the topics of a job.
@@ -49,14 +48,10 @@ impl Topics {
 
     /// The first message of each partition to read.
     pub(super) fn first(&self, begin: Begin, deadline: &Deadline) -> Result<Vec<KeptPartition>, ClientError> {
-        let begin = match begin {
-            Begin::Oldest => topic::Begin::Oldest,
-            Begin::Since(ms) => topic::Begin::Since(ms),
-        };
         let mut first = Vec::new();
         for (name, state) in self.names.iter().zip(&self.snapshot.topics) {
             let Some(state) = state else { continue };
-            let span = (begin, topic::Until::Forever);
+            let span = (begin, Until::Forever);
             for place in places(&self.consumer, (0, name), state, span, deadline)? {
                 first.push(KeptPartition {
                     topic: name.clone(),

@@ -1,6 +1,6 @@
 //! Values of logs from lines: `NAME VALUE [TIME]`, each an f144.
 
-use super::sender::{Outgoing, Sender};
+use super::{Outgoing, Sender};
 use crate::client::ClientError;
 use evforge_core::printable::printable;
 use evforge_messages::f144::Value;

@@ -18,4 +18,5 @@ mod sender;
 pub mod survey;
 pub mod test_image;
 
-pub use sender::{Delivery, Outgoing, Sender};
+pub use crate::sending::Outgoing;
+pub use sender::{Delivery, Sender};

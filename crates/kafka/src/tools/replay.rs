@@ -2,7 +2,7 @@
 
 use super::pacer::Pacer;
 use super::renewal::{Renewal, Shift};
-use super::sender::{Outgoing, Sender};
+use super::{Outgoing, Sender};
 use crate::client::ClientError;
 use crate::topic::{Change, Next, TopicReader};
 use evforge_messages::{Encoder, Ev44, RefusedCounters, Schema};
@@ -104,6 +104,7 @@ pub fn replay_topic(
             payload,
             partition: record.key.is_none().then_some(record.partition),
             headers: &record.headers,
+            ..Outgoing::default()
         };
         if !sender.send(&message, stop)? {
             break;

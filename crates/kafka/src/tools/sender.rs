@@ -1,7 +1,7 @@
 //! Messages into a topic, each accounted for: acknowledged, or failed with its reason.
 
-use crate::client::{Admin, Cause, ClientError, ClientSettings, Complaint, Deadline, Header, check};
-use crate::sending::{MessageOutlet, Offered, Outgoing as Sending};
+use crate::client::{Admin, Cause, ClientError, ClientSettings, Complaint, Deadline, check};
+use crate::sending::{MessageOutlet, Offered, Outgoing};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -32,19 +32,6 @@ impl Delivery {
     pub fn is_complete(&self) -> bool {
         self.acknowledged == self.sent
     }
-}
-
-/// A message to be sent.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Outgoing<'a> {
-    /// Messages with the same key go to the same partition.
-    pub key: Option<&'a [u8]>,
-    /// Its content.
-    pub payload: &'a [u8],
-    /// To the partition of this number, modulo those of the topic; none: to that of its key, or any.
-    pub partition: Option<i32>,
-    /// What travels with it.
-    pub headers: &'a [Header],
 }
 
 /// Sends messages to a topic.
@@ -89,7 +76,7 @@ impl Sender {
         self.largest
     }
 
-    /// Sends a message. Waits while too much is on its way; false if `stop` was set meanwhile.
+    /// Sends a message to the topic of this sender, to the partition of its number modulo those that there are. Waits while too much is on its way; false if `stop` was set meanwhile.
     ///
     /// # Errors
     /// If the message cannot be sent at all: it is larger than the topic takes.
@@ -99,8 +86,7 @@ impl Sender {
             (Some(Ok(number)), Some(partitions)) => i32::try_from(number % partitions).ok(),
             _ => None,
         };
-        let Outgoing { key, headers, .. } = *message;
-        let sending = Sending { topic: &self.topic, key, payload, partition, headers, timestamp_ms: 0 };
+        let sending = Outgoing { topic: &self.topic, partition, ..*message };
         loop {
             match self.outlet.offer(&sending) {
                 Offered::Taken => break,

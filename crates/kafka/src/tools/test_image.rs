@@ -2,7 +2,7 @@
 //! that nothing is turned or mirrored on the way.
 
 use super::pacer::Pacer;
-use super::sender::{Outgoing, Sender};
+use super::{Outgoing, Sender};
 use crate::client::ClientError;
 use evforge_messages::{Encoder, Ev44};
 use std::sync::atomic::{AtomicBool, Ordering};

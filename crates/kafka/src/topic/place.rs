@@ -4,10 +4,12 @@ use super::partition::Place;
 use super::state::TopicState;
 use crate::client::{Cause, ClientError, Consumer, Deadline, first_since};
 use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// Where reading begins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Begin {
     /// With the oldest message that is kept.
     Oldest,

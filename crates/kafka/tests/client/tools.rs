@@ -72,7 +72,8 @@ fn a_topic_with_garbage_in_it_is_surveyed_read_and_replayed() {
     assert!(sender.largest() > 19_000_000);
     let send = |sender: &mut Sender, payload: &[u8], partition| {
         let headers = [("from".into(), Some(b"here".to_vec())), ("none".into(), None)];
-        let message = Outgoing { payload, partition: Some(partition), headers: &headers, key: None };
+        let message =
+            Outgoing { payload, partition: Some(partition), headers: &headers, ..Outgoing::default() };
         assert!(sender.send(&message, &RUN).expect("it is sent"));
     };
     for number in 0..30 {
