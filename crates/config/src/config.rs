@@ -312,7 +312,7 @@ impl Config {
 }
 
 /// Bytes of the name of an instrument: it stands in names of files, messages and metrics.
-const LONGEST_NAME: usize = 200;
+const LONGEST_NAME: usize = 1024;
 
 /// The table that all detectors of the ESS readout share.
 const ESS: &str = "ess";

@@ -212,7 +212,7 @@ fn long_name() -> String {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         char::from(b'a' + u8::try_from((state >> 33) % 26).expect("small"))
     };
-    (0..3000).map(|_| letter()).collect()
+    (0..1000).map(|_| letter()).collect()
 }
 
 #[test]

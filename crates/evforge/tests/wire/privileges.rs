@@ -352,16 +352,21 @@ fn root_keeps_no_privilege_and_becomes_another_user_if_told_to() {
 
 /// A library that writes down what the process that loads it may do.
 fn spy(folder: &Path) -> (PathBuf, PathBuf) {
-    let (source, seen) = (folder.join("spy.c"), folder.join("seen"));
+    // Anybody may write into the folder of the installation: no library is loaded from there.
+    let own = folder.join("spy");
+    std::fs::create_dir(&own).expect("a test as root");
+    std::fs::set_permissions(&own, PermissionsExt::from_mode(0o755)).expect("its own folder");
+    let (source, seen) = (own.join("spy.c"), folder.join("seen"));
     let code = format!(
         "#include <stdio.h>\n__attribute__((constructor)) static void look(void) {{\n    char line[4096];\n    \
          FILE *from = fopen(\"/proc/self/status\", \"r\"), *to = fopen(\"{}\", \"w\");\n    \
          while (from && to && fgets(line, sizeof line, from)) fputs(line, to);\n    \
-         if (to) fclose(to);\n    if (from) fclose(from);\n}}\n",
+         if (to) fclose(to);\n    if (from) fclose(from);\n}}\n\
+         void *evforge_detector(unsigned version) {{\n    (void)version;\n    return 0;\n}}\n",
         seen.display()
     );
     std::fs::write(&source, code).expect("a test as root");
-    (evforge_testkit::outside::c_library(&source, folder, "spy", &[]), seen)
+    (evforge_testkit::outside::c_library(&source, &own, "spy", &[]), seen)
 }
 
 #[test]
