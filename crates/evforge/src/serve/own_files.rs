@@ -80,6 +80,8 @@ mod tests {
             ("link/a.csv", true),
             ("a.csv", false),
             ("data/../a.csv", false),
+            // Of a folder that is not there no link is followed.
+            ("data/new/../../a.csv", false),
             ("data/elsewhere/a.csv", false),
             ("data2/a.csv", false),
             ("/etc/a.csv", false),
