@@ -35,8 +35,9 @@ pub fn check_of_run(
     };
     let both = [of_service, of_run].concat();
     // What an override does counts, not how it is spelled: a whole table can be set as well.
-    let before = table(Document::read(path, of_service, &SECTIONS)?)?;
-    let after = table(Document::read(path, &both, &SECTIONS)?)?;
+    let service = Document::read(path, of_service, &SECTIONS)?;
+    let after = table(Document::new(path, &service.file_text, &both, &SECTIONS)?)?;
+    let before = table(service)?;
     if let Some(key) = refused(Some(&before), Some(&after), &mut Vec::new()) {
         let problem = format!("{key} belongs to the service, and is the same for all of its runs");
         return Err(ConfigError::Invalid { path: path.to_owned(), place: None, problem });

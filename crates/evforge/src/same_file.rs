@@ -67,13 +67,20 @@ fn nowhere(path: &Path) -> Option<PathBuf> {
 
 /// Where the last part of a path is, with all links before it followed.
 fn place_of(path: &Path) -> PathBuf {
-    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    match (absolute.parent(), absolute.file_name()) {
-        (Some(folder), Some(name)) => {
-            // A folder that is not there is reported by whoever is to write there.
-            folder.canonicalize().unwrap_or_else(|_| folder.to_owned()).join(name)
-        }
-        _ => absolute,
+    match (path.parent(), path.file_name()) {
+        (Some(folder), Some(name)) => without_links(folder).join(name),
+        _ => path.to_owned(),
+    }
+}
+
+/// A folder, by its whole name, with all links followed. What is not there has none.
+pub(crate) fn without_links(folder: &Path) -> PathBuf {
+    let folder = std::path::absolute(if folder.as_os_str().is_empty() { Path::new(".") } else { folder })
+        .unwrap_or_else(|_| folder.to_owned());
+    let there = folder.ancestors().find_map(|part| Some((part, part.canonicalize().ok()?)));
+    match there {
+        Some((part, real)) => real.join(folder.strip_prefix(part).unwrap_or(Path::new(""))),
+        None => folder,
     }
 }
 

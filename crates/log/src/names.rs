@@ -1,7 +1,11 @@
 //! Names of groups and levels that people give.
 
 use crate::group::{Group, Level};
+use evforge_core::printable::printable;
 use evforge_core::suggestion::did_you_mean;
+
+/// Letters of a wrong name that are repeated.
+const SHOWN: usize = 40;
 
 /// A group or level that nobody knows.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -17,7 +21,10 @@ pub(crate) fn groups_named(name: &str) -> Result<Vec<Group>, UnknownName> {
         let known = || Group::ALL.iter().map(|group| group.name()).chain(["all"]);
         let meant = did_you_mean(name, known());
         let known = Vec::from_iter(known()).join(", ");
-        UnknownName(format!("there is no group `{}` of messages{meant} Groups are {known}", shown(name)))
+        UnknownName(format!(
+            "there is no group `{}` of messages{meant} Groups are {known}",
+            printable(name, SHOWN)
+        ))
     })
 }
 
@@ -26,11 +33,10 @@ pub(crate) fn level_named(name: &str) -> Result<Level, UnknownName> {
     Level::named(name).ok_or_else(|| {
         let known = Level::ALL.map(Level::name);
         let meant = did_you_mean(name, known);
-        UnknownName(format!("there is no level `{}`{meant} Levels are {}", shown(name), known.join(", ")))
+        UnknownName(format!(
+            "there is no level `{}`{meant} Levels are {}",
+            printable(name, SHOWN),
+            known.join(", ")
+        ))
     })
-}
-
-/// A name that somebody has given, for a message.
-fn shown(name: &str) -> String {
-    name.chars().take(40).map(|c| if c.is_control() { '·' } else { c }).collect()
 }

@@ -3,6 +3,7 @@
 use crate::CommandError;
 use crate::control::{TOKEN, token_file};
 use evforge_control::Token;
+use evforge_core::printable::printable;
 use serde_json::Value;
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -148,7 +149,7 @@ impl Client {
                  evforge that the run was started with"
             ),
             _ => {
-                let shown: String = text.chars().take(80).filter(|c| !c.is_control()).collect();
+                let shown = printable(text, 80);
                 format!(
                     "what answers at {url} is no run of evforge (status {status}, {shown:?}): say where it is with --url"
                 )

@@ -1,6 +1,7 @@
 //! Files that a run names for itself: in the folders that the service has for them.
 
 use crate::CommandError;
+use crate::same_file::without_links;
 use evforge_config::CommonConfig;
 use evforge_net::staged_file::is_standard_output;
 use std::path::{Component, Path, PathBuf};
@@ -49,17 +50,6 @@ fn folder_of(name: &Path) -> PathBuf {
 fn is_below(file: &Path, folder: &Path) -> bool {
     let goes_up = file.components().any(|part| part == Component::ParentDir);
     !goes_up && file.parent().is_some_and(|parent| without_links(parent).starts_with(without_links(folder)))
-}
-
-/// Without links, as far as it is there.
-fn without_links(path: &Path) -> PathBuf {
-    let path = std::path::absolute(if path.as_os_str().is_empty() { Path::new(".") } else { path })
-        .unwrap_or_else(|_| path.to_owned());
-    let there = path.ancestors().find_map(|part| Some((part, part.canonicalize().ok()?)));
-    match there {
-        Some((part, real)) => real.join(path.strip_prefix(part).unwrap_or(Path::new(""))),
-        None => path,
-    }
 }
 
 #[cfg(test)]

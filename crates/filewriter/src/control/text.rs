@@ -1,23 +1,15 @@
 //! Texts in commands and in what is said of them.
 
+use evforge_core::printable::printable;
 use serde_json::{Map, Value};
 use uuid::{Uuid, Variant};
 
 /// Letters of a foreign text that are repeated.
 const SHOWN: usize = 100;
 
-/// The beginning of a text, without control characters.
+/// A foreign text as it is repeated.
 pub(super) fn short(text: &str) -> String {
-    let mut letters = text.chars();
-    let mut shown: String = letters
-        .by_ref()
-        .take(SHOWN)
-        .map(|letter| if letter.is_control() { '\u{fffd}' } else { letter })
-        .collect();
-    if letters.next().is_some() {
-        shown.push('…');
-    }
-    shown
+    printable(text, SHOWN)
 }
 
 /// A time in milliseconds since 1970 for people.

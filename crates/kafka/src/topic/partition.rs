@@ -129,8 +129,8 @@ impl PartitionReader {
             Some(Ok(message)) => {
                 let offset = message.offset();
                 self.last = Instant::now();
-                let time_ms = message.timestamp().to_millis();
-                if self.place.until_ms.zip(time_ms).is_some_and(|(until, time)| time >= until) {
+                let is_past = |until| message.timestamp().to_millis().is_some_and(|time| time >= until);
+                if self.place.until_ms.is_some_and(is_past) {
                     self.place.end = Some(offset);
                 }
                 if let Some(end) = self.place.end.filter(|end| offset >= *end) {

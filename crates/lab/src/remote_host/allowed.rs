@@ -1,5 +1,10 @@
 //! What an agent starts: `evforge send`, `evforge drop send` and `evforge train send` with options that name no file.
 
+use evforge_core::printable::printable;
+
+/// Letters of a refused word that are repeated.
+const SHOWN: usize = 60;
+
 /// A command that is started.
 struct Allowed {
     /// As it is typed.
@@ -65,7 +70,7 @@ pub fn problem(arguments: &[String]) -> Option<String> {
     };
     let Some(allowed) = ALLOWED.iter().find(is_asked_for) else {
         let command = arguments.iter().take_while(|word| !word.starts_with('-')).take(2);
-        let command = command.map(|word| shown(word)).collect::<Vec<_>>().join(" ");
+        let command = command.map(|word| printable(word, SHOWN)).collect::<Vec<_>>().join(" ");
         return Some(format!(
             "an agent starts `evforge send`, `evforge drop send` and `evforge train send`, and nothing else, not `{command}`"
         ));
@@ -77,7 +82,7 @@ pub fn problem(arguments: &[String]) -> Option<String> {
             continue;
         }
         if !allowed.with_value.contains(&option.as_str()) {
-            return Some(format!("an agent does not take the option `{}`", shown(option)));
+            return Some(format!("an agent does not take the option `{}`", printable(option, SHOWN)));
         }
         let Some(value) =
             options.next().filter(|value| value.len() <= LONGEST_VALUE && !value.starts_with('-'))
@@ -87,11 +92,6 @@ pub fn problem(arguments: &[String]) -> Option<String> {
         ends |= option == "--for" && !value.is_empty();
     }
     (!ends).then(|| "--for is missing: a sender must end by itself".to_owned())
-}
-
-/// What somebody sent, for a message.
-fn shown(text: &str) -> String {
-    text.chars().take(60).map(|character| if character.is_control() { '?' } else { character }).collect()
 }
 
 /// The core of the sender; none if it is not said.
