@@ -6,7 +6,7 @@ use crate::counter::{CounterSnapshot, Law, Role};
 use crate::frame::FrameLedger;
 use crate::live_time::LiveTime;
 use crate::quantity::grouped;
-use crate::sequence::{Gap, SequenceTracker};
+use crate::sequence::{Gap, Restart, SequenceTracker};
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 
 /// Packets of one source or of a whole stream. In JSON `sent` and `lost` are null where they are not known.
@@ -150,6 +150,8 @@ pub struct SourceLedger {
     pub gaps: Vec<Gap>,
     /// How many more gaps there are.
     pub gaps_forgotten: u64,
+    /// The first restarts of its numbering.
+    pub restarts: Vec<Restart>,
     /// Its packets over time: which share of them arrived. Empty where they have no number.
     pub live_time: LiveTime,
 }
@@ -171,6 +173,7 @@ impl SourceLedger {
             },
             gaps: tracker.gaps().to_vec(),
             gaps_forgotten: tracker.gaps_forgotten(),
+            restarts: tracker.restarts().to_vec(),
             live_time: tracker.live_time().clone(),
         }
     }

@@ -6,6 +6,7 @@
 use evforge_core::ledger::{DetectorLedger, SourceLedger};
 use evforge_core::pulse::PulseTrain;
 use evforge_net::losses::{LossBreakdown, LossLocation, PIECE};
+use jiff::Timestamp;
 use std::time::Duration;
 
 /// A source is silent if it has sent nothing for so long while others went on,
@@ -26,6 +27,7 @@ const CLOSENESS: f64 = 0.8;
 /// missing, or there is no pattern in it.
 pub fn loss_hints(ledger: &DetectorLedger, losses: &LossBreakdown, pulses: &PulseTrain) -> Vec<String> {
     let mut hints = ledger.notes.clone();
+    hints.extend(ledger.sources.iter().filter_map(started_over));
     hints.extend(silent_sources(&ledger.sources));
     let losers = || ledger.sources.iter().filter(|source| source.packets.lost > 0);
     hints.extend(losers().filter_map(regular_gaps));
@@ -34,6 +36,25 @@ pub fn loss_hints(ledger: &DetectorLedger, losses: &LossBreakdown, pulses: &Puls
     hints.extend(losses.locations.iter().filter_map(|loss| remedy(loss.location)).map(str::to_owned));
     hints.extend(lost_in_pieces(losses));
     hints
+}
+
+/// A source that has started over, when it did last, and at which numbers.
+fn started_over(source: &SourceLedger) -> Option<String> {
+    let last = source.restarts.last()?;
+    let more = source.packets.restarts.saturating_sub(source.restarts.len() as u64);
+    let times = match source.packets.restarts {
+        1 => String::new(),
+        times => format!(" {times} times"),
+    };
+    let at = i64::try_from(last.at_ns).ok().filter(|&at| at > 0);
+    let at = at.and_then(|at| Timestamp::from_nanosecond(at.into()).ok());
+    let at = at.map_or_else(String::new, |at| format!(" at {at:.0}"));
+    let which = if more > 0 { "one of them" } else { "the last" };
+    Some(format!(
+        "{} has started its numbering over{times}: {which}{at}, with {} after {}. Look at its power and its log; what it did not send \
+         meanwhile is no loss",
+        source.name, last.first, last.last
+    ))
 }
 
 /// Sources that have stopped while others went on.
@@ -199,6 +220,21 @@ mod tests {
         let scattered = |number| !scattered(number).is_multiple_of(500);
         assert_eq!(hints(vec![source("a", 30_000, scattered), source("b", 30_000, |_| true)]), [""; 0]);
         assert_eq!(hints(Vec::new()), [""; 0]);
+    }
+
+    #[test]
+    fn a_source_that_has_started_over_is_named_with_time_and_numbers() {
+        let mut tracker = SequenceTracker::new(32);
+        for number in (1_000..1_040).chain(0..40) {
+            tracker.observe_at(number, 1_700_000_000_000_000_000);
+        }
+        assert_eq!(
+            hints(vec![SourceLedger::of_sequence("FEC 2".into(), &tracker)]),
+            [
+                "FEC 2 has started its numbering over: the last at 2023-11-14T22:13:20Z, with 0 after 1039. Look at its power and its \
+              log; what it did not send meanwhile is no loss"
+            ]
+        );
     }
 
     #[test]

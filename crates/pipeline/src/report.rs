@@ -25,6 +25,7 @@ use evforge_core::run_identity::RunIdentity;
 use evforge_core::run_state::{
     InputFault, InputFaultKind, LedgerTotals, OutputState, REPORT_SCHEMA, RunState, discards,
 };
+use evforge_core::sequence::Restart;
 use evforge_net::clock::ClockReport;
 use evforge_net::losses;
 use evforge_net::record::Recording;
@@ -404,6 +405,7 @@ fn sink_json(output: &OutputState, latency: Option<LatencySummary>) -> Value {
 fn source_json(source: &SourceLedger, unlocated: u64) -> Value {
     let gaps: Vec<Value> =
         source.gaps.iter().map(|gap| json!({ "first": gap.first, "count": gap.count })).collect();
+    let restarts: Vec<Value> = source.restarts.iter().map(restart_json).collect();
     let mut packets = json!(source.packets);
     packets["unlocated"] = json!(unlocated.min(source.packets.lost));
     let live = &source.live_time;
@@ -417,7 +419,12 @@ fn source_json(source: &SourceLedger, unlocated: u64) -> Value {
         "worst_live_fraction": worst,
         "gaps": gaps,
         "gaps_not_listed": source.gaps_forgotten,
+        "restarts": restarts,
     })
+}
+
+fn restart_json(restart: &Restart) -> Value {
+    json!({ "at_ns": restart.at_ns, "last": restart.last, "first": restart.first })
 }
 
 #[cfg(test)]

@@ -38,7 +38,8 @@ fn jadaq(bytes: &[u8], version: JadaqVersion) {
         Ok(packet) => packet,
         Err(rejection) => return rejected(rejection, version, numbering),
     };
-    let expected = Numbering { digitizer: packet.digitizer, sequence: packet.sequence };
+    let expected =
+        Numbering { digitizer: packet.digitizer, sequence: packet.sequence, global_time: packet.global_time };
     assert_eq!(numbering, (version == JadaqVersion::V1_3).then_some(expected));
     assert_eq!(version == JadaqVersion::OfJune2018, packet.element_type == ElementType::OfJune2018);
     assert_eq!(bytes.len(), 32 + packet.element_type.size() * packet.len());

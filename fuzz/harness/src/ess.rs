@@ -89,9 +89,9 @@ fn header(bytes: &[u8], detector_type: u8) -> Option<&[u8]> {
             return None;
         }
     };
-    let Numbering { detector_type: _, output_queue, sequence } =
+    let Numbering { detector_type: _, output_queue, sequence, pulse } =
         numbering.expect("an accepted packet has a number");
-    assert_eq!((output_queue, sequence), (packet.output_queue, packet.sequence));
+    assert_eq!((output_queue, sequence, pulse), (packet.output_queue, packet.sequence, packet.pulse));
     // What the packet breaks is enough to relax, and all of it is needed.
     let needed = packet.relaxed;
     assert_eq!(EssPacket::parse(bytes, &rules(needed)), Ok(packet));

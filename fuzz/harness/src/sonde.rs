@@ -7,7 +7,7 @@ use evforge_detect::sonde::Sonde;
 use evforge_detect::sonde::settings::{
     EventSequence, GroupAddress, GroupSettings, MaskSettings, ModuleSettings, SondeSettings, TimeSettings,
 };
-use evforge_wire::sonde::{Content, Numbering, Rejection, SondeEncoder, SondePacket};
+use evforge_wire::sonde::{Content, Header, Numbering, Rejection, SondeEncoder, SondePacket};
 
 /// Bits of the first byte of a stream: which settings its packets are formed with.
 pub mod choice {
@@ -38,8 +38,8 @@ pub fn sonde(bytes: &[u8]) {
         Err(Rejection::TooShort | Rejection::WrongVersion(_)) => return assert_eq!(numbering, None),
         Err(_) => return assert!(numbering.is_some(), "a packet that is only damaged has a number"),
     };
-    let (system, packet_count) = (packet.header.system, packet.header.packet_count);
-    assert_eq!(numbering, Some(Numbering { system, packet_count }));
+    let Header { system, packet_count, time, .. } = packet.header;
+    assert_eq!(numbering, Some(Numbering { system, packet_count, time }));
     let mut encoder = SondeEncoder::default();
     let (complete, used, surplus) = match packet.content {
         Content::TriggerTimes(times) => {

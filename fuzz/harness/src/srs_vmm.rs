@@ -23,7 +23,10 @@ fn vmm2(bytes: &[u8]) {
         Ok(Vmm2Content::NoData) => return assert!(numbering.is_some(), "a sign of life has no number"),
         Err(rejection) => return rejected(rejection, numbering),
     };
-    assert_eq!(numbering, Some(Numbering { fec: 0, frame_counter: packet.frame_counter }));
+    assert_eq!(
+        numbering,
+        Some(Numbering { fec: 0, frame_counter: packet.frame_counter, time: Some(packet.trigger_stamp) })
+    );
     let readouts: Vec<_> = packet.readouts().collect();
     assert_eq!((packet.len(), packet.is_empty()), (readouts.len(), false));
     assert_eq!(bytes.len(), 12 + 8 * readouts.len(), "bytes that belong to no readout");
@@ -49,7 +52,7 @@ fn vmm3(bytes: &[u8], variant: Vmm3Variant) {
         Err(rejection) => return rejected(rejection, numbering),
     };
     let (fec, frame_counter) = (packet.fec, packet.frame_counter);
-    assert_eq!(numbering, Some(Numbering { fec, frame_counter }));
+    assert_eq!(numbering, Some(Numbering { fec, frame_counter, time: Some(packet.send_stamp) }));
     assert_ne!(frame_counter, END_OF_FRAME);
     let largest_fec = if variant == Vmm3Variant::Of2018 { 256 } else { 15 };
     assert!((1..=largest_fec).contains(&fec), "FEC {fec}");

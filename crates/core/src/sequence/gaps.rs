@@ -1,4 +1,4 @@
-//! The first gaps in the numbers of a source, by number, for the report.
+//! The first gaps in the numbers of a source, and its restarts, by number, for the report.
 
 /// How many gaps are remembered by number, for the report.
 pub const REMEMBERED_GAPS: usize = 64;
@@ -15,13 +15,30 @@ pub struct Gap {
     pub noticed_ns: u64,
 }
 
-/// The first [`REMEMBERED_GAPS`] gaps that are still open, oldest first.
+/// How many restarts are remembered.
+pub const REMEMBERED_RESTARTS: usize = 16;
+
+/// A restart of the numbering: the sender has started over.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Restart {
+    /// When the first packet after it arrived, on the clock of the arrivals; 0 if that is not known.
+    pub at_ns: u64,
+    /// The newest number before.
+    pub last: u64,
+    /// The number of the first packet after it.
+    pub first: u64,
+}
+
+/// The first [`REMEMBERED_GAPS`] gaps that are still open, oldest first, and the first
+/// [`REMEMBERED_RESTARTS`] restarts.
 #[derive(Clone, Debug)]
 pub(super) struct Gaps {
     mask: u64,
     gaps: [Gap; REMEMBERED_GAPS],
     known: usize,
     forgotten: u64,
+    restarts: [Restart; REMEMBERED_RESTARTS],
+    known_restarts: usize,
 }
 
 impl Gaps {
@@ -32,6 +49,8 @@ impl Gaps {
             gaps: [Gap { first: 0, count: 0, noticed_ns: 0 }; REMEMBERED_GAPS],
             known: 0,
             forgotten: 0,
+            restarts: [Restart::default(); REMEMBERED_RESTARTS],
+            known_restarts: 0,
         }
     }
 
@@ -43,6 +62,17 @@ impl Gaps {
             }
             None => self.forgotten += 1,
         }
+    }
+
+    pub(super) fn note_restart(&mut self, restart: Restart) {
+        if let Some(free) = self.restarts.get_mut(self.known_restarts) {
+            *free = restart;
+            self.known_restarts += 1;
+        }
+    }
+
+    pub(super) fn restarts(&self) -> &[Restart] {
+        &self.restarts[..self.known_restarts]
     }
 
     /// Takes `number` out of the gaps; a number in the middle stays covered by its gap.

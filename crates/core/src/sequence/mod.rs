@@ -14,6 +14,7 @@
 //! * A number behind that has not been seen is *reordered*: it closes (part of) a gap.
 //! * A number behind that has been seen is *duplicated*; a long run of such numbers, each one after the
 //!   other and without a new one between them, is a sender that has started over.
+//! * A number behind whose packet **cannot be the old one** is a jump: see below.
 //! * Any other number is a **jump**, and one packet alone proves none: a flipped bit in its number looks the same. A jump counts
 //!   only when the next number follows it. Until then, and for ever if none does, the packet is *unconfirmed*. A confirmed
 //!   jump ahead is a gap; one that is too far ahead, or back, is a *restart*: the sender has started over, and nothing is
@@ -25,25 +26,36 @@
 //! |---|---|
 //! | near | ahead of it by at most `confirm` ([`CONFIRM`], [`SequenceTracker::confirm_above`]) and a quarter of the range |
 //! | known | behind it, in the history of the last 4096 numbers, with at most 16 numbers between it and the first one seen |
-//! | a jump | anything else |
+//! | a jump | anything else, and a known number that cannot be the old one |
 //! | follows a jump | ahead of *its* number by at most `confirm`, or behind by as much: neighbours may be lost or reordered |
 //!
 //! While a jump waits, a near number refutes it, another number far from both takes its place, and repetitions and stragglers
 //! (known numbers) decide nothing. The first number of all is no better than any other: if the second packet jumps and
 //! the third follows it, the first is the one that is unconfirmed.
 //!
+//! A known number cannot be the old one, as far as its [`Stamp`] tells:
+//!
+//! * It has been seen, and its packet had another content.
+//! * It is before the first one seen, or contents are not known, and the time in its header is later than those of the last 64 packets or more, or it comes after a pause
+//!   of a second, unless its header time is one of those.
+//!
 //! An unconfirmed packet was sent and received, and is counted as both. Its true number is missing in the sequence: so it
 //! *stands for* one of the numbers missing between its neighbours, which is then not lost. A damaged number thus ends as
 //! one unconfirmed packet and nothing lost. (A damaged number that is near or known cannot be told from
 //! a right one: it is taken for one, and its true number for lost.)
 
+mod evidence;
 mod gaps;
+#[cfg(test)]
+mod histories;
 #[cfg(test)]
 mod tests;
 
-pub use gaps::{Gap, REMEMBERED_GAPS};
+pub use evidence::Stamp;
+pub use gaps::{Gap, REMEMBERED_GAPS, REMEMBERED_RESTARTS, Restart};
 
 use crate::live_time::LiveTime;
+use evidence::{Place, Times};
 use gaps::Gaps;
 
 /// How far behind the newest number a packet is still recognised as reordered or duplicated.
@@ -59,6 +71,9 @@ const RUN_OF_A_RESTART: u32 = 16;
 
 /// Numbers that may be missing between a straggler and the first number seen, without being confirmed by the next one.
 const LATE_START: u64 = 16;
+
+/// As [`LATE_START`], if the next number confirms it and no header time says that it is older.
+const LATEST_START: u64 = 64;
 
 /// Packets that a number may be ahead without being confirmed by the next one, unless something else is configured.
 pub const CONFIRM: u64 = 1024;
@@ -126,9 +141,13 @@ struct Jump {
     head: u64,
     /// When the packet before arrived.
     left_ns: u64,
-    /// Its own number, and when it arrived.
+    /// Its own number, and what else it said.
     number: u64,
-    landed_ns: u64,
+    stamp: Stamp,
+    /// Its number is known, or was before the first one, and it cannot be the old packet of that number.
+    is_anew: bool,
+    /// Its header time is no later than that of others.
+    is_older: bool,
     /// Unconfirmed packets since `head`, this one not included.
     standing: u64,
 }
@@ -149,6 +168,11 @@ pub struct SequenceTracker {
     duplicate_run: (u64, u32),
     counts: SequenceCounts,
     live: LiveTime,
+    /// Of the packet that is being observed.
+    stamp: Stamp,
+    times: Times,
+    /// Contents by number, as `seen`; none of senders whose packets' contents are not looked at.
+    contents: Option<Box<[u16; HISTORY as usize]>>,
     /// Ring of bits: number `n` was seen if bit `n % HISTORY` is set, for the last `history` numbers.
     seen: [u64; WORDS],
     largest_gap: u64,
@@ -157,8 +181,6 @@ pub struct SequenceTracker {
     jump: Option<Jump>,
     /// Lost packets that `live` has been told of.
     told: u64,
-    /// Of the packet that is being observed, if it is known.
-    arrival_ns: u64,
     gaps: Box<Gaps>,
 }
 
@@ -185,9 +207,20 @@ impl SequenceTracker {
             duplicate_run: (0, 0),
             counts: SequenceCounts::default(),
             live: LiveTime::new(),
+            stamp: Stamp::default(),
+            times: Times::new(64),
+            contents: None,
             told: 0,
-            arrival_ns: 0,
             gaps: Box::new(Gaps::new(mask)),
+        }
+    }
+
+    /// As [`SequenceTracker::new`], for [`SequenceTracker::observe_packet`]: for packets with header times of `time_bits` bits.
+    pub fn of_packets(bits: u32, time_bits: u32) -> Self {
+        Self {
+            times: Times::new(time_bits),
+            contents: Some(Box::new([0; HISTORY as usize])),
+            ..Self::new(bits)
         }
     }
 
@@ -199,21 +232,27 @@ impl SequenceTracker {
     /// Takes the number of the next packet, which arrived at `arrival_ns`, for [`SequenceTracker::live_time`] too.
     #[inline]
     pub fn observe_at(&mut self, number: u64, arrival_ns: u64) -> Arrival {
+        self.observe_packet(number, Stamp { arrival_ns, ..Stamp::default() })
+    }
+
+    /// Takes the number of the next packet, and what else it says.
+    #[inline]
+    pub fn observe_packet(&mut self, number: u64, stamp: Stamp) -> Arrival {
+        self.stamp = stamp;
         if self.is_due(number) {
-            self.live.observe(arrival_ns, true, 0);
+            self.live.observe(stamp.arrival_ns, true, 0);
             return Arrival::InOrder;
         }
-        self.arrival_ns = arrival_ns;
         let arrival = self.observe_elsewhere(number);
         let change = self.counts.lost.wrapping_sub(self.told).cast_signed();
         self.told = self.counts.lost;
-        self.live.observe(arrival_ns, arrival != Arrival::Duplicated, change);
+        self.live.observe(stamp.arrival_ns, arrival != Arrival::Duplicated, change);
         arrival
     }
 
     /// Memory of a tracker in bytes, not counting itself.
     pub fn memory_bound() -> usize {
-        LiveTime::memory_bound() + size_of::<Gaps>()
+        LiveTime::memory_bound() + size_of::<Gaps>() + size_of::<[u16; HISTORY as usize]>()
     }
 
     /// Received and lost packets over time, as far as [`SequenceTracker::observe_at`] was told of them.
@@ -230,6 +269,13 @@ impl SequenceTracker {
         self.observe_elsewhere(number)
     }
 
+    /// Takes the number of the next packet, with the time in its header.
+    #[inline]
+    pub fn observe_sent(&mut self, number: u64, sent: u64) -> Arrival {
+        self.stamp.sent = Some(sent);
+        self.observe(number)
+    }
+
     /// The counts so far. A packet that waits for the next number to confirm it is among those unconfirmed.
     pub fn counts(&self) -> SequenceCounts {
         self.counts
@@ -238,6 +284,11 @@ impl SequenceTracker {
     /// The first [`REMEMBERED_GAPS`] gaps that are still open, oldest first.
     pub fn gaps(&self) -> &[Gap] {
         self.gaps.list()
+    }
+
+    /// The first [`REMEMBERED_RESTARTS`] restarts of the numbering.
+    pub fn restarts(&self) -> &[Restart] {
+        self.gaps.restarts()
     }
 
     /// How many gaps came after the list was full.
@@ -275,16 +326,64 @@ impl SequenceTracker {
         if self.is_near(number, head) {
             return self.go_ahead(head, number, standing);
         }
-        if self.is_known(number, head) {
+        let left_ns = self.live.last_arrival_ns().unwrap_or_default();
+        let is_anew = self.is_anew(number, head, left_ns);
+        if self.is_known(number, head) && !is_anew {
             return self.look_back(head, number);
         }
-        let left_ns = self.live.last_arrival_ns().unwrap_or_default();
-        self.wait(Jump { head, left_ns, number, landed_ns: self.arrival_ns, standing })
+        self.wait(Jump {
+            head,
+            left_ns,
+            number,
+            stamp: self.stamp,
+            is_anew,
+            is_older: self.is_older(),
+            standing,
+        })
+    }
+
+    /// True if a number behind `head` cannot be that of an old packet which is late, or of a copy, after nothing had come since `left_ns`.
+    fn is_anew(&self, number: u64, head: u64, left_ns: u64) -> bool {
+        let behind = self.ahead(head, number);
+        if !self.is_in_history(behind) {
+            return false;
+        }
+        if behind < self.span && self.contents.is_some() {
+            // A number that is missing is late: its clock may have been set meanwhile. A sender that starts over there comes to numbers
+            // that are not missing.
+            if !self.is_marked(number) {
+                return false;
+            }
+            if let Some(is_copy) = self.is_copy(number) {
+                return !is_copy;
+            }
+        }
+        match self.times.place(self.stamp.sent) {
+            Place::Later => true,
+            Place::Within => false,
+            // A clock that has started over with the numbers, or none.
+            Place::Earlier | Place::Unknown => self.stamp.is_after_pause(left_ns),
+        }
+    }
+
+    /// True if its header time says that a packet is older than others.
+    fn is_older(&self) -> bool {
+        match self.times.place(self.stamp.sent) {
+            Place::Within => true,
+            Place::Earlier => self.stamp.arrival_ns != 0,
+            Place::Later | Place::Unknown => false,
+        }
+    }
+
+    /// Whether it is a copy of the packet that has been seen with its number; none if that is not known.
+    fn is_copy(&self, number: u64) -> Option<bool> {
+        let contents = self.contents.as_ref()?;
+        self.stamp.is_copy_of(contents[(number % HISTORY) as usize])
     }
 
     #[cold]
     fn take_after_jump(&mut self, jump: Jump, number: u64) -> Arrival {
-        if number == jump.number {
+        if number == jump.number && self.stamp.is_copy_of(jump.stamp.content) != Some(false) {
             // A copy of the packet says nothing of its number.
             self.jump = Some(jump);
             self.counts.duplicated += 1;
@@ -296,11 +395,14 @@ impl SequenceTracker {
             self.live.count_losses_from(jump.left_ns);
             return self.go_ahead(jump.head, number, jump.standing + 1);
         }
-        if self.follows(number, jump.number) {
+        let is_anew = self.is_anew(number, jump.head, jump.left_ns);
+        let is_old = self.is_known(number, jump.head) && !is_anew;
+        // What is a straggler itself does not confirm that another one was none.
+        if self.follows(number, jump.number) && !(jump.is_anew && is_old) {
             let head = self.confirm(&jump);
             return self.take(head, number, 0);
         }
-        if self.is_known(number, jump.head) {
+        if is_old {
             self.head = Some(jump.head);
             let arrival = self.look_back(jump.head, number);
             if arrival != Arrival::Restarted {
@@ -309,7 +411,8 @@ impl SequenceTracker {
             }
             return arrival;
         }
-        self.wait(Jump { number, landed_ns: self.arrival_ns, standing: jump.standing + 1, ..jump })
+        let (is_older, standing) = (self.is_older(), jump.standing + 1);
+        self.wait(Jump { number, stamp: self.stamp, is_anew, is_older, standing, ..jump })
     }
 
     /// Has a packet wait for the number that confirms its own. It was sent, and is unconfirmed.
@@ -323,29 +426,30 @@ impl SequenceTracker {
 
     /// Counts a jump whose number the next one follows, and returns the newest number that counts then.
     fn confirm(&mut self, jump: &Jump) -> u64 {
-        let &Jump { head, number, landed_ns, .. } = jump;
+        let &Jump { head, number, stamp, .. } = jump;
         self.counts.sent -= 1;
         self.counts.unconfirmed -= 1;
-        let now = std::mem::replace(&mut self.arrival_ns, landed_ns);
+        let now = std::mem::replace(&mut self.stamp, stamp);
         let behind = self.ahead(head, number);
+        let latest_start = if jump.is_older { self.near } else { self.near.min(LATEST_START) };
         self.head = Some(head);
-        if self.is_in_history(behind) && self.before_first(behind) <= self.near {
+        if self.is_in_history(behind) && self.before_first(behind) <= latest_start && !jump.is_anew {
             self.take_older(number, behind);
         } else if self.span == 1 {
             // Two numbers against the first one, which nothing has ever followed.
             self.counts.unconfirmed += 1;
             self.start_over(number);
-        } else if self.ahead(number, head) <= self.largest_gap {
+        } else if (1..=self.largest_gap).contains(&self.ahead(number, head)) {
             self.go_ahead(head, number, jump.standing);
         } else {
-            self.counts.restarts += 1;
+            self.note_restart(head, number);
             self.start_over(number);
         }
         // They were lost before the jump landed.
         let lost = self.counts.lost.wrapping_sub(self.told).cast_signed();
         self.told = self.counts.lost;
-        self.live.lose_between(lost, jump.left_ns, landed_ns);
-        self.arrival_ns = now;
+        self.live.lose_between(lost, jump.left_ns, stamp.arrival_ns);
+        self.stamp = now;
         self.head.unwrap_or(number)
     }
 
@@ -373,7 +477,7 @@ impl SequenceTracker {
             return Arrival::Reordered;
         }
         if self.is_marked(number) {
-            return self.repeat(number);
+            return self.repeat(head, number);
         }
         self.mark(number);
         self.gaps.close(number);
@@ -401,7 +505,7 @@ impl SequenceTracker {
     }
 
     /// Takes a number that has been seen.
-    fn repeat(&mut self, number: u64) -> Arrival {
+    fn repeat(&mut self, head: u64, number: u64) -> Arrival {
         let (last, run) = self.duplicate_run;
         let follows = self.ahead(number, last) == 1;
         self.duplicate_run = (number, if follows { run + 1 } else { 1 });
@@ -409,7 +513,7 @@ impl SequenceTracker {
             self.counts.duplicated += 1;
             return Arrival::Duplicated;
         }
-        self.counts.restarts += 1;
+        self.note_restart(head, number.wrapping_sub(u64::from(RUN_OF_A_RESTART - 1)));
         self.start_over(number);
         // The one before it has been seen, too: this number has been confirmed.
         self.mark(last);
@@ -422,8 +526,17 @@ impl SequenceTracker {
         self.duplicate_run = (0, 0);
         self.span = 1;
         self.seen = [0; WORDS];
+        self.times.clear();
+        self.note_time();
         self.mark(number);
         self.counts.sent += 1;
+    }
+
+    #[inline]
+    fn note_time(&mut self) {
+        if let Some(time) = self.stamp.sent {
+            self.times.note(time);
+        }
     }
 
     #[inline]
@@ -439,11 +552,19 @@ impl SequenceTracker {
         self.duplicate_run = (0, 0);
         self.span = self.span.saturating_add(steps);
         self.counts.sent += steps;
+        self.note_time();
         self.mark(number);
     }
 
+    #[cold]
+    fn note_restart(&mut self, last: u64, first: u64) {
+        self.counts.restarts += 1;
+        let (last, first) = (last & self.mask, first & self.mask);
+        self.gaps.note_restart(Restart { at_ns: self.stamp.arrival_ns, last, first });
+    }
+
     fn note_gap(&mut self, first: u64, count: u64) {
-        self.gaps.note(Gap { first: first & self.mask, count, noticed_ns: self.arrival_ns });
+        self.gaps.note(Gap { first: first & self.mask, count, noticed_ns: self.stamp.arrival_ns });
     }
 
     /// By how much `number` is ahead of `other`.
@@ -484,6 +605,9 @@ impl SequenceTracker {
     fn mark(&mut self, number: u64) {
         let (word, bit) = Self::place(number);
         self.seen[word] |= bit;
+        if let Some(contents) = &mut self.contents {
+            contents[(number % HISTORY) as usize] = self.stamp.content;
+        }
     }
 
     #[inline]

@@ -16,7 +16,7 @@ use evforge_core::geometry::LogicalGeometry;
 use evforge_core::ledger::{DetectorLedger, SourceLedger};
 use evforge_core::monitor::{ChannelGroup, MonitorData, MonitorPlan};
 use evforge_core::packet::{Packet, PacketBatch};
-use evforge_core::sequence::SequenceTracker;
+use evforge_core::sequence::{SequenceTracker, Stamp};
 use evforge_wire::adc_readout::{
     AdcPacket, Content, DataPacket, Fault, GLOBAL_COUNT_BITS, LARGEST_PACKET, Module, RawTime, Rejection,
 };
@@ -62,7 +62,7 @@ impl<S: SampleSink> AdcReadout<S> {
         Ok(Self {
             settings: *settings,
             geometry,
-            sequence: SequenceTracker::new(GLOBAL_COUNT_BITS),
+            sequence: SequenceTracker::of_packets(GLOBAL_COUNT_BITS, u64::BITS),
             averaging: averaging.map_or(Vec::new(), |one| vec![one; usize::from(settings.channels)]),
             sink,
             filing: settings.pulse_channel.map(|channel| Filing::new(settings, channel)),
@@ -162,7 +162,8 @@ impl<S: SampleSink> AdcReadout<S> {
     /// Counts and checks a packet; none if it is of no use.
     fn begin_packet<'a>(&mut self, packet: &Packet<'a>) -> Option<Content<'a>> {
         let arrival = AdcPacket::numbering(packet.bytes).map(|numbering| {
-            self.sequence.observe_at(u64::from(numbering.global_count), packet.origin.arrival_ns)
+            let stamp = Stamp::of(packet.bytes, packet.origin.arrival_ns, None);
+            self.sequence.observe_packet(u64::from(numbering.global_count), stamp)
         });
         if !self.gate.admit(packet, arrival) {
             return None;

@@ -8,7 +8,7 @@ use super::time_source::{NewPulses, PulseRules, PulseWatch, count_fault, count_f
 use crate::packet_gate::{Discard, PacketCounters, PacketGate};
 use evforge_core::ledger::SourceLedger;
 use evforge_core::packet::Packet;
-use evforge_core::sequence::SequenceTracker;
+use evforge_core::sequence::{SequenceCounts, SequenceTracker, Stamp};
 use evforge_wire::ess::{
     EssPacket, HeaderFault, HeaderRelaxations, HeaderRules, LARGEST_PACKET, OUTPUT_QUEUES, SEQUENCE_BITS,
 };
@@ -59,7 +59,8 @@ pub struct Front {
 impl Front {
     /// For settings that have been checked.
     pub fn new(settings: &EssSettings) -> Self {
-        let queue = || Queue { sequence: SequenceTracker::new(SEQUENCE_BITS), pulses: PulseWatch::default() };
+        let tracker = || SequenceTracker::of_packets(SEQUENCE_BITS, u64::BITS);
+        let queue = || Queue { sequence: tracker(), pulses: PulseWatch::default() };
         let kinds = settings.kinds_of_packets();
         Self {
             rules: settings.header,
@@ -70,7 +71,7 @@ impl Front {
                 period: settings.pulse_period.map(ticks::in_duration),
             },
             queues: (0..kinds * SOURCES).map(|_| queue()).collect(),
-            joint: (0..(kinds - 1) * SOURCES).map(|_| SequenceTracker::new(SEQUENCE_BITS)).collect(),
+            joint: (0..(kinds - 1) * SOURCES).map(|_| tracker()).collect(),
             gate: PacketGate::new(LARGEST_PACKET),
             counters: HeaderCounters::default(),
             time_source: TimeSourceCounters::default(),
@@ -108,11 +109,12 @@ impl Front {
         let source =
             numbering.and_then(|numbering| self.source(numbering.output_queue, numbering.detector_type));
         let arrival = source.zip(numbering).and_then(|(source, numbering)| {
-            let (number, arrival_ns) = (u64::from(numbering.sequence), packet.origin.arrival_ns);
+            let stamp = Stamp::of(packet.bytes, packet.origin.arrival_ns, Some(numbering.pulse.ordinal()));
+            let number = u64::from(numbering.sequence);
             if let Some(joint) = self.joint.get_mut(source % SOURCES) {
-                joint.observe_at(number, arrival_ns);
+                joint.observe_packet(number, stamp);
             }
-            Some(self.queues.get_mut(source)?.sequence.observe_at(number, arrival_ns))
+            Some(self.queues.get_mut(source)?.sequence.observe_packet(number, stamp))
         });
         if !self.gate.admit(packet, arrival) {
             return None;
@@ -165,10 +167,13 @@ impl Front {
             let ledger = |name: String, queue: &Queue| SourceLedger::of_sequence(name, &queue.sequence);
             match (of(place), of(place + SOURCES)) {
                 (Some(detector), Some(monitors)) => {
-                    // Whether both count together is found out: the other way of counting would show a gap at each change.
-                    let lost = |queue: &Queue| queue.sequence.counts().lost;
-                    let joint = self.joint.get(place);
-                    let joint = joint.filter(|joint| joint.counts().lost < lost(detector) + lost(monitors));
+                    // Whether both count together is found out: the other way of counting would show a gap, or numbers anew, at each
+                    // change.
+                    let odd = |SequenceCounts { lost, duplicated, unconfirmed, restarts, .. }| {
+                        lost + duplicated + unconfirmed + restarts
+                    };
+                    let apart = odd(detector.sequence.counts()) + odd(monitors.sequence.counts());
+                    let joint = self.joint.get(place).filter(|joint| odd(joint.counts()) < apart);
                     if let Some(joint) = joint {
                         sources.push(SourceLedger::of_sequence(name, joint));
                     } else {

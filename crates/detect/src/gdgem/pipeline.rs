@@ -22,6 +22,7 @@ use evforge_core::geometry::LogicalGeometry;
 use evforge_core::ledger::{DetectorLedger, SourceLedger};
 use evforge_core::monitor::MonitorData;
 use evforge_core::packet::{Packet, PacketBatch};
+use evforge_core::sequence::Stamp;
 use evforge_wire::srs_vmm::{
     LARGEST_PACKET, Numbering, Rejection, Vmm2Content, Vmm2Packet, Vmm3Packet, Vmm3Variant, Word,
 };
@@ -143,7 +144,8 @@ impl GdGem {
             .map(usize::from);
         let arrival = place.zip(numbering).and_then(|(place, numbering)| {
             let fec = self.fecs.get_mut(place)?;
-            Some(fec.sequence.observe_at(u64::from(numbering.frame_counter), packet.origin.arrival_ns))
+            let stamp = Stamp::of(packet.bytes, packet.origin.arrival_ns, numbering.time.map(u64::from));
+            Some(fec.sequence.observe_packet(u64::from(numbering.frame_counter), stamp))
         });
         if !self.gate.admit(packet, arrival) {
             return;

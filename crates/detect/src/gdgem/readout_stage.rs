@@ -17,8 +17,8 @@ use evforge_core::clock::WrappingClock;
 use evforge_core::monitor::threshold_of_readouts;
 use evforge_core::sequence::SequenceTracker;
 use evforge_wire::srs_vmm::{
-    CHANNELS, FRAME_COUNTER_BITS, LARGEST_ADC, LARGEST_PACKET, MARKER_BITS, TimeMarker, Vmm2Packet,
-    Vmm3Packet, VmmReadout, Word,
+    CHANNELS, FRAME_COUNTER_BITS, HEADER_TIME_BITS, LARGEST_ADC, LARGEST_PACKET, MARKER_BITS, TimeMarker,
+    Vmm2Packet, Vmm3Packet, VmmReadout, Word,
 };
 
 /// Readouts that the largest packet can hold.
@@ -169,7 +169,7 @@ impl Fec {
     ) -> Result<Self, SettingsError> {
         Ok(Self {
             number,
-            sequence: SequenceTracker::new(FRAME_COUNTER_BITS),
+            sequence: SequenceTracker::of_packets(FRAME_COUNTER_BITS, HEADER_TIME_BITS),
             wiring: FecWiring::new(number, settings),
             stamps: WrappingClock::new(stamp_bits),
             bases: [None; CHIPS],

@@ -5,7 +5,7 @@ use super::decode::WiredBoard;
 use super::sent_numbers::SentNumbers;
 use super::settings::{Expected, IsisSettings};
 use evforge_core::ledger::{PacketLedger, SourceLedger};
-use evforge_core::sequence::SequenceTracker;
+use evforge_core::sequence::{SequenceTracker, Stamp};
 use evforge_wire::isis::{Header, Version};
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -142,8 +142,10 @@ impl Board {
     /// Takes note of a message: the number of its frame counts once.
     pub fn observe(&mut self, header: &Header, arrival_ns: u64) {
         self.messages += 1;
-        if self.sent.is_new(header.streamed_frame) {
-            self.sequence.observe_at(u64::from(header.streamed_frame), arrival_ns);
+        if self.sent.is_new(header.streamed_frame, header.gps_ns) {
+            // A frame has several messages: none of their contents is that of the frame.
+            let stamp = Stamp { arrival_ns, sent: Some(header.gps_ns), content: 0 };
+            self.sequence.observe_packet(u64::from(header.streamed_frame), stamp);
         }
     }
 

@@ -8,7 +8,7 @@ use evforge_core::clock::WrappingClock;
 use evforge_core::event::PixelId;
 use evforge_core::geometry::LogicalGeometry;
 use evforge_core::sequence::SequenceTracker;
-use evforge_wire::sonde::{CHANNELS, PACKET_COUNT_BITS, TriggerTimes};
+use evforge_wire::sonde::{CHANNELS, HEADER_TIME_BITS, PACKET_COUNT_BITS, TriggerTimes};
 
 /// A module of the detector.
 // What every packet needs comes first: of hundreds of modules, little more than that stays in the caches.
@@ -78,7 +78,7 @@ impl Module {
         Self {
             clock: WrappingClock::new(COUNTER_BITS),
             pixels_from: is_moved.then_some(pixels_from),
-            sequence: SequenceTracker::new(PACKET_COUNT_BITS),
+            sequence: SequenceTracker::of_packets(PACKET_COUNT_BITS, HEADER_TIME_BITS),
             pixels,
             first_channel,
             group: group_number,

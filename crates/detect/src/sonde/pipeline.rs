@@ -18,7 +18,7 @@ use evforge_core::geometry::LogicalGeometry;
 use evforge_core::ledger::{DetectorLedger, SourceLedger};
 use evforge_core::monitor::{ChannelGroup, MonitorData, MonitorPlan};
 use evforge_core::packet::{Packet, PacketBatch};
-use evforge_core::sequence::SequenceTracker;
+use evforge_core::sequence::{SequenceTracker, Stamp};
 use evforge_wire::sonde::{CHANNELS, Content, LARGEST_PACKET, Rejection, SondePacket, TriggerTimes};
 
 /// Readouts that a packet can have: samples of type 0xD4.
@@ -152,7 +152,8 @@ impl Sonde {
         let place = numbering.and_then(|numbering| self.finder.find(&packet.origin, numbering.system));
         let arrival = place.zip(numbering).and_then(|(place, numbering)| {
             let module = self.modules.get_mut(place)?;
-            Some(module.sequence.observe_at(u64::from(numbering.packet_count), packet.origin.arrival_ns))
+            let stamp = Stamp::of(packet.bytes, packet.origin.arrival_ns, Some(numbering.time.into()));
+            Some(module.sequence.observe_packet(u64::from(numbering.packet_count), stamp))
         });
         if !self.gate.admit(packet, arrival) {
             return None;

@@ -3,6 +3,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod bad_days;
 mod beam_monitors;
 mod command_line;
 mod completion;

@@ -3,7 +3,7 @@
 use crate::channels::Span;
 use crate::report::{Line, line, listed, sequence_in_words, sequence_json};
 use evforge_core::quantity::grouped;
-use evforge_core::sequence::SequenceTracker;
+use evforge_core::sequence::{SequenceTracker, Stamp};
 use evforge_wire::adc_readout::{AdcPacket, Content, GLOBAL_COUNT_BITS};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -31,7 +31,7 @@ pub struct AdcContent {
 
 impl Default for AdcContent {
     fn default() -> Self {
-        let tracker = SequenceTracker::new(GLOBAL_COUNT_BITS);
+        let tracker = SequenceTracker::of_packets(GLOBAL_COUNT_BITS, u64::BITS);
         Self { channels: BTreeMap::new(), not_kept: 0, heartbeats: 0, faults: 0, tracker }
     }
 }
@@ -39,7 +39,8 @@ impl Default for AdcContent {
 impl AdcContent {
     pub(super) fn take(&mut self, bytes: &[u8], arrival_ns: u64) {
         if let Some(numbering) = AdcPacket::numbering(bytes) {
-            self.tracker.observe_at(u64::from(numbering.global_count), arrival_ns);
+            let stamp = Stamp::of(bytes, arrival_ns, None);
+            self.tracker.observe_packet(u64::from(numbering.global_count), stamp);
         }
         let Ok(packet) = AdcPacket::parse(bytes) else { return };
         let Content::Data(data) = packet.content else {

@@ -3,7 +3,7 @@
 use crate::channels::{Channels, Span};
 use crate::report::{Line, line, listed, sequence_in_words, sequence_json};
 use evforge_core::quantity::grouped;
-use evforge_core::sequence::SequenceTracker;
+use evforge_core::sequence::{SequenceTracker, Stamp};
 use evforge_wire::caen::{ElementType, JadaqPacket, JadaqVersion, RecordPacket, SEQUENCE_BITS};
 use evforge_wire::recognise::Format;
 use serde_json::{Value, json};
@@ -95,8 +95,10 @@ impl CaenContent {
         if let Some(numbering) = JadaqPacket::numbering(bytes, version)
             && let Some(seen) = self.digitizer(numbering.digitizer)
         {
-            let tracker = seen.tracker.get_or_insert_with(|| SequenceTracker::new(SEQUENCE_BITS));
-            tracker.observe_at(u64::from(numbering.sequence), arrival_ns);
+            let tracker =
+                seen.tracker.get_or_insert_with(|| SequenceTracker::of_packets(SEQUENCE_BITS, u64::BITS));
+            let stamp = Stamp::of(bytes, arrival_ns, Some(numbering.global_time));
+            tracker.observe_packet(u64::from(numbering.sequence), stamp);
         }
         let Ok(packet) = JadaqPacket::parse(bytes, version) else { return };
         let name = match packet.element_type {

@@ -4,7 +4,7 @@ use super::ess_readouts::EssReadouts;
 use super::pulses::Pulses;
 use crate::report::{Line, line, named_counts, sequence_in_words, sequence_json};
 use evforge_core::quantity::grouped;
-use evforge_core::sequence::SequenceTracker;
+use evforge_core::sequence::{SequenceTracker, Stamp};
 use evforge_wire::ess::beam_monitor::MonitorPayload;
 use evforge_wire::ess::{
     EssPacket, HeaderRelaxations, RECORD, SEQUENCE_BITS, TICKS_PER_SECOND, Vmm3aPayload, detector_type,
@@ -88,7 +88,8 @@ impl EssContent {
         queue.packets += 1;
         queue.heartbeats += u64::from(packet.is_heartbeat());
         queue.readouts += readouts;
-        queue.tracker.observe_at(u64::from(packet.sequence), arrival_ns);
+        let stamp = Stamp::of(bytes, arrival_ns, Some(packet.pulse.ordinal()));
+        queue.tracker.observe_packet(u64::from(packet.sequence), stamp);
         queue.pulses.take(packet.pulse);
     }
 
@@ -297,7 +298,7 @@ impl EssContent {
 
 impl Queue {
     fn new() -> Self {
-        let tracker = SequenceTracker::new(SEQUENCE_BITS);
+        let tracker = SequenceTracker::of_packets(SEQUENCE_BITS, u64::BITS);
         Self { packets: 0, heartbeats: 0, readouts: 0, tracker, pulses: Pulses::default() }
     }
 }

@@ -3,7 +3,7 @@
 use crate::channels::{Channels, Span};
 use crate::report::{Line, line, listed, sequence_in_words, sequence_json};
 use evforge_core::quantity::grouped;
-use evforge_core::sequence::SequenceTracker;
+use evforge_core::sequence::{SequenceTracker, Stamp};
 use evforge_wire::isis::{BoardParameters, Header, Kind, Message, Messages, Rules, Version};
 use evforge_wire::recognise::isis_fault_in_words;
 use serde_json::{Value, json};
@@ -227,7 +227,8 @@ impl Board {
         self.frames += 1;
         self.announced += u64::from(header.events_in_frame);
         self.without_events += u64::from(header.events_in_frame == 0);
-        self.tracker.observe_at(u64::from(header.streamed_frame), arrival_ns);
+        let stamp = Stamp { arrival_ns, sent: Some(header.gps_ns), content: 0 };
+        self.tracker.observe_packet(u64::from(header.streamed_frame), stamp);
         self.periods.insert(header.period);
         self.protons.take(header.protons);
         self.delays.take(header.frame_sync_delay);

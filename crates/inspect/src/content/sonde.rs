@@ -2,8 +2,8 @@
 
 use crate::report::{Line, line, listed, sequence_in_words, sequence_json};
 use evforge_core::quantity::grouped;
-use evforge_core::sequence::SequenceTracker;
-use evforge_wire::sonde::{Content, PACKET_COUNT_BITS, Rejection, SondePacket};
+use evforge_core::sequence::{SequenceTracker, Stamp};
+use evforge_wire::sonde::{Content, HEADER_TIME_BITS, PACKET_COUNT_BITS, Rejection, SondePacket};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -33,10 +33,11 @@ impl SondeContent {
             readouts: 0,
             asics: [0; 4],
             impossible: 0,
-            tracker: SequenceTracker::new(PACKET_COUNT_BITS),
+            tracker: SequenceTracker::of_packets(PACKET_COUNT_BITS, HEADER_TIME_BITS),
         });
         system.packets += 1;
-        system.tracker.observe_at(u64::from(numbering.packet_count), arrival_ns);
+        let stamp = Stamp::of(bytes, arrival_ns, Some(numbering.time.into()));
+        system.tracker.observe_packet(u64::from(numbering.packet_count), stamp);
         let kind = match SondePacket::parse(bytes).map(|packet| packet.content) {
             Ok(Content::TriggerTimes(times)) => {
                 times.entries().for_each(|entry| system.take(entry.asic(), entry.channel()));

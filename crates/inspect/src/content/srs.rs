@@ -3,10 +3,11 @@
 use crate::channels::{Channels, Span};
 use crate::report::{Line, line, listed, sequence_in_words, sequence_json};
 use evforge_core::quantity::grouped;
-use evforge_core::sequence::SequenceTracker;
+use evforge_core::sequence::{SequenceTracker, Stamp};
 use evforge_wire::recognise::Format;
 use evforge_wire::srs_vmm::{
-    FRAME_COUNTER_BITS, Vmm2Content, Vmm2Packet, Vmm3Packet, Vmm3Variant, VmmReadout, Word,
+    FRAME_COUNTER_BITS, HEADER_TIME_BITS, Numbering, Vmm2Content, Vmm2Packet, Vmm3Packet, Vmm3Variant,
+    VmmReadout, Word,
 };
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -62,14 +63,15 @@ impl SrsContent {
         }
     }
 
-    fn fec(&mut self, number: u16, frame: u32, arrival_ns: u64) -> &mut Fec {
-        let fec = self.fecs.entry(number).or_insert_with(|| Fec {
+    fn fec(&mut self, numbering: Numbering, bytes: &[u8], arrival_ns: u64) -> &mut Fec {
+        let fec = self.fecs.entry(numbering.fec).or_insert_with(|| Fec {
             packets: 0,
-            tracker: SequenceTracker::new(FRAME_COUNTER_BITS),
+            tracker: SequenceTracker::of_packets(FRAME_COUNTER_BITS, HEADER_TIME_BITS),
             chips: BTreeMap::new(),
         });
         fec.packets += 1;
-        fec.tracker.observe_at(u64::from(frame), arrival_ns);
+        let stamp = Stamp::of(bytes, arrival_ns, numbering.time.map(u64::from));
+        fec.tracker.observe_packet(u64::from(numbering.frame_counter), stamp);
         fec
     }
 
@@ -80,7 +82,7 @@ impl SrsContent {
             return;
         }
         let Some(numbering) = Vmm2Packet::numbering(bytes) else { return };
-        let fec = self.fec(VMM2_FEC, numbering.frame_counter, arrival_ns);
+        let fec = self.fec(Numbering { fec: VMM2_FEC, ..numbering }, bytes, arrival_ns);
         match content {
             Ok(Vmm2Content::Readouts(packet)) => packet.readouts().for_each(|readout| fec.take(readout)),
             Ok(Vmm2Content::NoData) => self.no_data += 1,
@@ -90,7 +92,7 @@ impl SrsContent {
 
     fn take_vmm3(&mut self, bytes: &[u8], variant: Vmm3Variant, arrival_ns: u64) {
         let Some(numbering) = Vmm3Packet::numbering(bytes, variant) else { return };
-        let fec = self.fec(numbering.fec, numbering.frame_counter, arrival_ns);
+        let fec = self.fec(numbering, bytes, arrival_ns);
         let Ok(packet) = Vmm3Packet::parse(bytes, variant) else { return };
         for word in packet.words() {
             match word {

@@ -103,6 +103,14 @@ pub const ALERTS: &[Alert] = &[
         "Keep the report and a recording of the packets, and report it. Counts of this run cannot be relied on.",
     ),
     alert(
+        "EvforgeSourceRestarted",
+        &[Text("increase("), Name(&run::SOURCE_RESTARTS), Text("[10m]) > 0")],
+        "0s",
+        "warning",
+        "A source of packets has started its numbering over.",
+        "Its power was cut, or its firmware began anew: see its log. Nothing counts as lost for what it did not send meanwhile.",
+    ),
+    alert(
         "EvforgeAlarm",
         &[Name(&run::ALARMS), Text(" > 0")],
         "30s",

@@ -60,6 +60,10 @@ pub(crate) fn compose(
                     let list: Vec<[u64; 2]> = source.gaps.iter().map(|gap| [gap.first, gap.count]).collect();
                     entry["gaps"] = json!(list);
                     entry["gaps_forgotten"] = json!(source.gaps_forgotten);
+                    let restarts = source.restarts.iter();
+                    let restarts: Vec<[u64; 3]> =
+                        restarts.map(|restart| [restart.at_ns, restart.last, restart.first]).collect();
+                    entry["restarts"] = json!(restarts);
                 }
                 entry
             })

@@ -74,6 +74,8 @@ pub struct Numbering {
     pub digitizer: u32,
     /// Sequence number, [`SEQUENCE_BITS`](super::SEQUENCE_BITS) wide.
     pub sequence: u32,
+    /// When the packet was made, in milliseconds since 1970.
+    pub global_time: u64,
 }
 
 /// A checked packet with elements of one digitizer.
@@ -100,7 +102,11 @@ impl<'a> JadaqPacket<'a> {
     pub fn numbering(bytes: &[u8], version: JadaqVersion) -> Option<Numbering> {
         let (header, _) = bytes.split_first_chunk::<HEADER>()?;
         let numbered = version == JadaqVersion::V1_3 && u16_at(header, 24) == VERSION_1_3;
-        numbered.then(|| Numbering { digitizer: u32_at(header, 16), sequence: u32_at(header, 26) })
+        numbered.then(|| Numbering {
+            digitizer: u32_at(header, 16),
+            sequence: u32_at(header, 26),
+            global_time: u64_at(header, 8),
+        })
     }
 
     /// Checks a packet, in the order of section 3.2: length of the header, version, type, length.

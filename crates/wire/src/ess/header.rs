@@ -42,6 +42,8 @@ pub struct Numbering {
     pub output_queue: u8,
     /// The sequence number, counted per queue and [`super::SEQUENCE_BITS`] wide.
     pub sequence: u32,
+    /// Time of its pulse, not checked.
+    pub pulse: EssTime,
 }
 
 /// Why a packet is rejected as a whole: the first rule of section 1 that it breaks.
@@ -102,8 +104,8 @@ impl<'a> EssPacket<'a> {
     #[inline]
     pub fn numbering(bytes: &[u8], rules: &HeaderRules) -> Option<Numbering> {
         let packet = EssPacket::addressed(bytes, rules).ok()?;
-        let EssPacket { detector_type, output_queue, sequence, .. } = packet;
-        Some(Numbering { detector_type, output_queue, sequence })
+        let EssPacket { detector_type, output_queue, sequence, pulse, .. } = packet;
+        Some(Numbering { detector_type, output_queue, sequence, pulse })
     }
 
     /// Checks a packet against the rules in their order. Whether its number is the next one of its queue
@@ -335,7 +337,8 @@ mod tests {
         EssHeader { time_source: 0x22, ..SOUND }.write_packet(&[], &mut packet);
         let both = HeaderRelaxations::TIMING.union(HeaderRelaxations::EVEN_FIBRE_SYNC);
         assert_eq!(EssPacket::parse(&packet, &RULES), Err(HeaderFault::TimeSource(both)));
-        let numbering = Numbering { detector_type: 0x44, output_queue: 11, sequence: 0xFEDC_BA98 };
+        let numbering =
+            Numbering { detector_type: 0x44, output_queue: 11, sequence: 0xFEDC_BA98, pulse: SOUND.pulse };
         assert_eq!(EssPacket::numbering(&packet, &RULES), Some(numbering));
         packet.push(0);
         assert_eq!(EssPacket::numbering(&packet, &RULES), None);

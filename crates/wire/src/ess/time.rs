@@ -24,6 +24,12 @@ impl EssTime {
         EssClock::ESS.total_ticks(self)
     }
 
+    /// A number that grows with the time, whatever the clock.
+    #[inline]
+    pub fn ordinal(self) -> u64 {
+        u64::from(self.seconds) << 32 | u64::from(self.ticks)
+    }
+
     /// Nanoseconds since 1970, cut to whole ones. Exact: the reference computes the same in floating point.
     #[inline]
     pub fn nanoseconds(self) -> u64 {

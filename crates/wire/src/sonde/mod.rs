@@ -28,6 +28,9 @@ pub use trigger_times::{TriggerTime, TriggerTimes};
 /// Width of the packet count in bits (section 1.1).
 pub const PACKET_COUNT_BITS: u32 = 14;
 
+/// Width of the time in a header in bits (section 1.1).
+pub const HEADER_TIME_BITS: u32 = 32;
+
 /// ASICs of one module (section 1.6).
 pub const ASICS: usize = 4;
 

@@ -31,6 +31,8 @@ pub struct Numbering {
     pub system: u8,
     /// Number of the packet, [`PACKET_COUNT_BITS`](super::PACKET_COUNT_BITS) wide.
     pub packet_count: u16,
+    /// Time of its header, [`HEADER_TIME_BITS`](super::HEADER_TIME_BITS) wide.
+    pub time: u32,
 }
 
 /// What a packet carries behind its header.
@@ -58,8 +60,8 @@ impl<'a> SondePacket<'a> {
     #[inline]
     pub fn numbering(bytes: &[u8]) -> Option<Numbering> {
         let (raw, _) = RawHeader::take(bytes).ok()?;
-        let Header { system, packet_count, .. } = raw.header;
-        Some(Numbering { system, packet_count })
+        let Header { system, packet_count, time, .. } = raw.header;
+        Some(Numbering { system, packet_count, time })
     }
 
     /// Checks a packet, in the order of section 1.2.

@@ -34,6 +34,9 @@ pub const LARGEST_PACKET: usize = 8972;
 /// Width of the frame counter in bits.
 pub const FRAME_COUNTER_BITS: u32 = 32;
 
+/// Width of the time stamp in a header in bits.
+pub const HEADER_TIME_BITS: u32 = 32;
+
 /// Channels of one VMM chip.
 pub const CHANNELS: usize = 64;
 
@@ -99,6 +102,8 @@ pub struct Numbering {
     pub fec: u16,
     /// Frame counter, [`FRAME_COUNTER_BITS`] wide.
     pub frame_counter: u32,
+    /// Time stamp of the header, [`HEADER_TIME_BITS`] wide: of the trigger in VMM2, of sending in VMM3; none if the packet ends before.
+    pub time: Option<u32>,
 }
 
 /// Gray code to binary, 12 bits.

@@ -40,7 +40,11 @@ impl<'a> Vmm2Packet<'a> {
         let frame_counter = word_at(bytes, 0)?;
         let id = word_at(bytes, 4)?;
         let known = id == NO_DATA || id & 0xFFFF_FF00 == DATA;
-        (known && frame_counter != END_OF_FRAME).then_some(Numbering { fec: 0, frame_counter })
+        (known && frame_counter != END_OF_FRAME).then(|| Numbering {
+            fec: 0,
+            frame_counter,
+            time: word_at(bytes, 8),
+        })
     }
 
     /// Checks a packet, in the order of section 4.1.

@@ -103,7 +103,7 @@ impl<'a> Vmm3Packet<'a> {
     pub fn numbering(bytes: &[u8], variant: Vmm3Variant) -> Option<Numbering> {
         let frame_counter = word_at(bytes, 0)?;
         let fec = variant.fec(word_at(bytes, 4)?).ok()?;
-        (frame_counter != END_OF_FRAME).then_some(Numbering { fec, frame_counter })
+        (frame_counter != END_OF_FRAME).then(|| Numbering { fec, frame_counter, time: word_at(bytes, 8) })
     }
 
     /// Checks a packet, in the order of section 4.2.

@@ -112,7 +112,7 @@ fn section_3_2_jadaq_1_3_header_and_the_elements_of_both_types() {
     bytes.extend([1, 2, 3, 4, 5, 0, 7, 8]);
     let packet = JadaqPacket::parse(&bytes, JadaqVersion::V1_3).unwrap();
     assert_eq!((packet.run, packet.global_time, packet.version), (1, 0x0163_D959_0583, 0x0301));
-    let numbering = Numbering { digitizer: 137, sequence: 0x0A0B_0C0D };
+    let numbering = Numbering { digitizer: 137, sequence: 0x0A0B_0C0D, global_time: packet.global_time };
     assert_eq!((packet.digitizer, packet.sequence), (numbering.digitizer, numbering.sequence));
     assert_eq!(JadaqPacket::numbering(&bytes, JadaqVersion::V1_3), Some(numbering));
     let element = Element { time: 0x0403_0201, channel: 5, charge: 0x0807, baseline: 0 };

@@ -52,7 +52,7 @@ fn section_1_2_rejected_packets_and_what_the_reference_returns() {
 #[test]
 fn section_1_2_the_number_is_known_unless_size_or_version_are_wrong() {
     let test = "section_1_2_the_number_is_known_unless_size_or_version_are_wrong";
-    let number = Some(Numbering { system: 1, packet_count: 0x304 });
+    let number = Some(Numbering { system: 1, packet_count: 0x304, time: 1 });
     for (name, expected) in [
         ("err_short_header", None),
         ("err_version", None),

@@ -66,7 +66,7 @@ proptest! {
         prop_assert_eq!(packet.elements().collect::<Vec<_>>(), elements);
         let numbering = JadaqPacket::numbering(encoder.packet(), version);
         if version == JadaqVersion::V1_3 {
-            prop_assert_eq!(numbering, Some(Numbering { digitizer, sequence }));
+            prop_assert_eq!(numbering, Some(Numbering { digitizer, sequence, global_time }));
         } else {
             prop_assert_eq!(numbering, None);
         }

@@ -165,8 +165,8 @@ proptest! {
             Ok(packet) => prop_assert_eq!((fault, packet.relaxed), (None, all)),
             Err(found) => prop_assert_eq!(Some(found), fault),
         }
-        let EssHeader { detector_type, output_queue, sequence, .. } = header;
-        let numbering = Numbering { detector_type, output_queue, sequence };
+        let EssHeader { detector_type, output_queue, sequence, pulse, .. } = header;
+        let numbering = Numbering { detector_type, output_queue, sequence, pulse };
         let numbered = !matches!(fault, Some(HeaderFault::Length | HeaderFault::Type | HeaderFault::OutputQueue));
         prop_assert_eq!(EssPacket::numbering(&bytes, &rules), numbered.then_some(numbering));
     }
@@ -189,8 +189,8 @@ proptest! {
         let numbering = EssPacket::numbering(&bytes, &rules);
         match EssPacket::parse(&bytes, &rules) {
             Ok(packet) => {
-                let EssPacket { detector_type, output_queue, sequence, .. } = packet;
-                let expected = Numbering { detector_type, output_queue, sequence };
+                let EssPacket { detector_type, output_queue, sequence, pulse, .. } = packet;
+                let expected = Numbering { detector_type, output_queue, sequence, pulse };
                 prop_assert_eq!(numbering, Some(expected));
                 prop_assert!(rules.relaxed.contains(packet.relaxed));
                 let mut again = Vec::new();

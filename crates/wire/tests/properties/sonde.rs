@@ -33,8 +33,8 @@ proptest! {
         prop_assert_eq!(packet.header, header);
         prop_assert_eq!((times.len(), times.is_empty()), (sent.len(), sent.is_empty()));
         prop_assert_eq!(times.entries().collect::<Vec<_>>(), sent);
-        let Header { system, packet_count, .. } = header;
-        prop_assert_eq!(SondePacket::numbering(encoder.packet()), Some(Numbering { system, packet_count }));
+        let Header { system, packet_count, time, .. } = header;
+        prop_assert_eq!(SondePacket::numbering(encoder.packet()), Some(Numbering { system, packet_count, time }));
     }
 
     #[test]

@@ -96,7 +96,7 @@ proptest! {
         prop_assert_eq!(packet.words().collect::<Vec<_>>(), words);
         prop_assert_eq!(
             Vmm3Packet::numbering(encoder.packet(), variant),
-            Some(Numbering { fec, frame_counter })
+            Some(Numbering { fec, frame_counter, time: Some(send_stamp) })
         );
     }
 

@@ -23,7 +23,7 @@ use evforge_core::geometry::LogicalGeometry;
 use evforge_core::ledger::{DetectorLedger, SourceLedger};
 use evforge_core::monitor::MonitorData;
 use evforge_core::packet::{Packet, PacketBatch};
-use evforge_core::sequence::SequenceTracker;
+use evforge_core::sequence::{SequenceTracker, Stamp};
 use evforge_wire::caen::{
     ElementType, JadaqPacket, JadaqVersion, LARGEST_PACKET, RecordPacket, Rejection, SEQUENCE_BITS, TIME_BITS,
 };
@@ -137,7 +137,8 @@ impl MultiBlade {
         let tick = TickLength::of(settings.tick, "tick")?;
         let wiring = Wiring::new(settings);
         let sources = wiring.digitizers().len();
-        let digitizer = || Digitizer { sequence: SequenceTracker::new(SEQUENCE_BITS), packets: 0 };
+        let digitizer =
+            || Digitizer { sequence: SequenceTracker::of_packets(SEQUENCE_BITS, u64::BITS), packets: 0 };
         let (time_mask, events, order, order_memory) = match settings.order {
             HitOrder::Arrival => {
                 let events = 2 * (LARGEST_READOUT_COUNT + usize::from(settings.cassettes));
@@ -209,11 +210,9 @@ impl MultiBlade {
                     JadaqPacket::numbering(packet.bytes, JadaqVersion::V1_3).and_then(|numbering| {
                         let digitizer =
                             self.digitizers.get_mut(self.wiring.index_of(numbering.digitizer)?)?;
-                        Some(
-                            digitizer
-                                .sequence
-                                .observe_at(u64::from(numbering.sequence), packet.origin.arrival_ns),
-                        )
+                        let stamp =
+                            Stamp::of(packet.bytes, packet.origin.arrival_ns, Some(numbering.global_time));
+                        Some(digitizer.sequence.observe_packet(u64::from(numbering.sequence), stamp))
                     });
                 self.gate.admit(packet, arrival)
             }

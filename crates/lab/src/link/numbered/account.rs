@@ -149,7 +149,11 @@ impl Account {
         let flow = &mut self.flows[place];
         flow.bytes += u64::from(packet.original_length);
         let before = flow.tracker.counts().lost;
-        flow.tracker.observe(header.number);
+        if self.layout.has_time() {
+            flow.tracker.observe_sent(header.number, header.sent_ns);
+        } else {
+            flow.tracker.observe(header.number);
+        }
         self.lost = self.lost + flow.tracker.counts().lost - before;
     }
 

@@ -128,9 +128,11 @@ fn check(file: &str, bytes: &[u8], check: Check) {
             cases.iter().for_each(|(given, expected)| check_header(file, bytes, *given, *expected))
         }
         Sequence(sequence) => {
-            let expected = Numbering { detector_type: rules(file).detector_type, output_queue: 11, sequence };
-            assert_eq!(EssPacket::numbering(bytes, &rules(file)), Some(expected), "{file}");
-            assert_eq!(EssPacket::parse(bytes, &rules(file)).map(|packet| packet.sequence), Ok(sequence));
+            let packet = EssPacket::parse(bytes, &rules(file)).expect("a sound packet");
+            let Numbering { detector_type, output_queue, sequence: number, pulse } =
+                EssPacket::numbering(bytes, &rules(file)).expect("a number");
+            assert_eq!((detector_type, output_queue), (rules(file).detector_type, 11), "{file}");
+            assert_eq!((number, packet.sequence, pulse), (sequence, sequence, packet.pulse), "{file}");
         }
         Ragged(length) => {
             assert_eq!(Vmm3aPayload::parse(&bytes[..length]), Err(RaggedPayload), "{file}");
