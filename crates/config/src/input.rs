@@ -18,6 +18,8 @@ pub struct InputSettings {
     pub queue: ByteSize,
     /// 1: one thread reads and forms in turn; 2: one reads while the other forms.
     pub threads: usize,
+    /// Per cent of the readouts, or of the hits, that may have no place in the configuration without an alarm.
+    pub unplaced_percent: u8,
 }
 
 impl Default for InputSettings {
@@ -28,6 +30,7 @@ impl Default for InputSettings {
             events_per_batch: 8192,
             queue: ByteSize { bytes: 64 << 20 },
             threads: 1,
+            unplaced_percent: 1,
         }
     }
 }
@@ -54,6 +57,9 @@ impl InputSettings {
         }
         if !(1..=2).contains(&self.threads) {
             return refuse("threads", "must be 1 or 2");
+        }
+        if self.unplaced_percent > 100 {
+            return refuse("unplaced_percent", "must be in 0..=100");
         }
         Ok(())
     }

@@ -90,6 +90,8 @@ pub enum InputFaultKind {
     NoUse,
     /// It could be used, and no event came of it: nothing for whoever wants events.
     NoEvent,
+    /// More of it than usual has no place in the configuration; the rest is as good as ever.
+    Unplaced,
 }
 
 impl InputFault {
@@ -101,6 +103,11 @@ impl InputFault {
     /// Nothing of the input could be used.
     pub fn no_use(text: impl Into<String>) -> Self {
         Self { kind: InputFaultKind::NoUse, text: text.into() }
+    }
+
+    /// Part of the input has no place in the configuration.
+    pub fn unplaced(text: impl Into<String>) -> Self {
+        Self { kind: InputFaultKind::Unplaced, text: text.into() }
     }
 
     /// No event came of the input.

@@ -239,13 +239,21 @@ impl<T: Timed> SourceClocks<T> {
         closed: DataTime,
         latest_pending: Option<DataTime>,
         accepted: &mut A,
-        has_room: impl FnMut(&mut A) -> bool,
+        mut has_room: impl FnMut(&mut A) -> bool,
     ) -> DataTime {
         if closed < self.joint.watermark() {
             return self.joint.watermark();
         }
-        self.forced += 1;
         self.note_time();
+        if self.joint.end_opening() {
+            // Whoever is not expected is not waited for as long as it could be: no alarm.
+            let target = self.joint.target();
+            let reached = self.release_passed(target, accepted, &mut has_room);
+            if reached > closed {
+                return self.joint.raise(reached);
+            }
+        }
+        self.forced += 1;
         let target = self.joint.forced_target(closed, latest_pending);
         let reached = self.release_passed(target, accepted, has_room);
         self.joint.raise(if reached > closed { reached } else { target })

@@ -32,16 +32,19 @@ pub struct Watermark {
     leader: Option<Leader>,
     /// The front of the leader at the end of the epoch before its own.
     ended: DataTime,
+    /// The data have only just begun: sources that nobody expects may send of their beginning as well.
+    is_opening: bool,
 }
 
 impl Watermark {
     /// For this many sources, none of which has begun; those that `is_expected` are waited for from the beginning, the
-    /// others once they have a front. A source that is more than `source_lag` ticks behind the leading one no longer
+    /// others once they have a front. As long as data are not `source_lag` ticks long, all are waited for. A source that is more than `source_lag` ticks behind the leading one no longer
     /// holds the others back.
     pub fn new(source_lag: u64, sources: usize, is_expected: impl Fn(usize) -> bool) -> Self {
         let mut of_sources = Earliest::new(sources);
         (0..sources).filter(|&source| is_expected(source)).for_each(|source| of_sources.set(source, (0, 0)));
-        Self { source_lag, watermark: (0, 0), of_sources, leader: None, ended: (0, 0) }
+        let is_opening = !(0..sources).all(is_expected);
+        Self { source_lag, watermark: (0, 0), of_sources, leader: None, ended: (0, 0), is_opening }
     }
 
     /// Upper bound of the memory in bytes.
@@ -70,8 +73,16 @@ impl Watermark {
             if let Some(leader) = self.leader.filter(|leader| leader.front.0 < front.0) {
                 self.ended = leader.front;
             }
-            self.leader = Some(Leader { source, front, watermark, epoch_start: clock.epoch_start() });
+            let epoch_start = clock.epoch_start();
+            self.leader = Some(Leader { source, front, watermark, epoch_start });
+            self.is_opening &= front.0 == 0 && front.1.saturating_sub(epoch_start) <= self.source_lag;
         }
+    }
+
+    /// Waits for nobody any more who is not expected and has not sent. False if it did not.
+    #[cold]
+    pub fn end_opening(&mut self) -> bool {
+        std::mem::take(&mut self.is_opening)
     }
 
     /// How far the sources had come in the epoch before the newest.
@@ -82,6 +93,9 @@ impl Watermark {
     /// How far the watermark can be raised by what the sources say.
     #[inline]
     pub fn target(&self) -> DataTime {
+        if self.is_opening {
+            return self.watermark;
+        }
         let slowest = match self.of_sources.earliest() {
             NEVER => (0, 0),
             slowest => slowest,

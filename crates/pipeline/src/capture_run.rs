@@ -127,7 +127,7 @@ impl CaptureRun<'_> {
             pulses,
             self.monitor,
             self.stop,
-            Misfit::new(&self.config.name, Expected::by(self.config)),
+            Misfit::new(&self.config.name, Expected::by(self.config), self.config.input.unplaced_percent),
             FeedWatch::new(self.config.receive.stalled_after.to_std(), started),
         );
         forming.hand_packets_to(self.packets.begin(true));

@@ -249,9 +249,9 @@ impl<'a> Forming<'a> {
         DetectorLedger { changes: self.control.record(), ..ledger }
     }
 
-    /// Why nothing comes of the input, if it does not belong to the configuration.
-    pub(crate) fn misfit(&self, ledger: &DetectorLedger) -> Option<String> {
-        self.misfit.fault(ledger)
+    /// Whether the input belongs to the configuration.
+    pub(crate) fn misfit(&self) -> &Misfit {
+        &self.misfit
     }
 
     /// What comes in at the time `now`, on the clock of the run.

@@ -134,7 +134,7 @@ impl LiveRun<'_> {
             pulses,
             self.monitor,
             self.stop,
-            Misfit::new(&config.name, Expected::by(config)),
+            Misfit::new(&config.name, Expected::by(config), config.input.unplaced_percent),
             FeedWatch::new(config.receive.stalled_after.to_std(), self.clock.elapsed()),
         );
         if let Some((writer, queue)) = self.record {

@@ -35,12 +35,28 @@ const BY_CHANCE: u64 = 10;
 const TURNED_AFTER: Duration = Duration::from_secs(3);
 /// Readouts that are discarded for a reason that begins so are not of this wiring, or no readouts at all.
 const NOT_OURS: [&str; 5] = ["unmapped_", "impossible_", "wrong_", "unknown_", "no_such_"];
+/// So few without a place are no alarm, whatever their share.
+const FEW: u64 = 20;
+/// What to do about readouts and hits without a place, by how the reason begins.
+const REMEDIES: [(&str, &str); 7] = [
+    ("unmapped_", "compare the wiring with the front ends that `evforge inspect FILE` finds"),
+    ("no_such_", "compare the wiring with the front ends that `evforge inspect FILE` finds"),
+    ("outside_", "the wiring reaches beyond the pixels: make the geometry as large as the wiring"),
+    ("far_from_", "look at the clocks of the front ends"),
+    (
+        "impossible_amplitude",
+        "if the electronics use bit 10 for something else, accept it: ess.accept = [\"any_adc\"]",
+    ),
+    ("impossible_", "packets are damaged, or of another firmware: look at them with `evforge inspect FILE`"),
+    ("", "look at the packets with `evforge inspect FILE`"),
+];
 
 /// Watches over whether the input belongs to the configuration.
 #[derive(Debug)]
 pub(crate) struct Misfit {
     configuration: String,
     expected: Expected,
+    unplaced_percent: u64,
     sample: PacketSlab,
     /// The counters when something was used last, and when that was.
     used: Option<(CounterSnapshot, Duration)>,
@@ -49,11 +65,16 @@ pub(crate) struct Misfit {
 }
 
 impl Misfit {
-    /// For the configuration of this name.
-    pub(crate) fn new(configuration: &str, expected: Expected) -> Self {
-        let configuration = configuration.to_owned();
-        let sample = PacketSlab::new(PACKETS, PACKETS * LARGEST);
-        Self { configuration, expected, sample, used: None, has_turned: false }
+    /// For the configuration of this name. More than `unplaced_percent` of the readouts or hits without a place are too many.
+    pub(crate) fn new(configuration: &str, expected: Expected, unplaced_percent: u8) -> Self {
+        Self {
+            configuration: configuration.to_owned(),
+            expected,
+            unplaced_percent: unplaced_percent.into(),
+            sample: PacketSlab::new(PACKETS, PACKETS * LARGEST),
+            used: None,
+            has_turned: false,
+        }
     }
 
     /// Keeps packets, as long as there are not enough: several of the first slab, and one of each further one.
@@ -75,6 +96,33 @@ impl Misfit {
     /// What is wrong with the whole input, in a sentence; none if nothing is.
     pub(crate) fn fault(&self, ledger: &DetectorLedger) -> Option<String> {
         self.judge(ledger)
+    }
+
+    /// Which readouts and hits have no place in the configuration, in a sentence for each, if they are more than may be.
+    pub(crate) fn unplaced(&self, ledger: &DetectorLedger) -> Vec<String> {
+        let totals = LedgerTotals::of(ledger);
+        let of = |law: Law, all: Option<u64>| {
+            let all = all.filter(|&all| all > 0)?;
+            let is_unplaced = |found: &Discard| {
+                let starts = NOT_OURS.iter().chain(&["outside_geometry", "outside_monitor", "far_from_"]);
+                found.of == law.name() && starts.copied().any(|start| found.reason.starts_with(start))
+            };
+            let found: Vec<Discard> = discards(&ledger.counters).into_iter().filter(is_unplaced).collect();
+            let count = found.iter().map(|found| found.count).sum::<u64>();
+            let is_much =
+                count >= FEW && count.saturating_mul(100) > all.saturating_mul(self.unplaced_percent);
+            let worst = found.iter().max_by_key(|found| found.count).filter(|_| is_much)?.reason;
+            let (_, remedy) = REMEDIES.iter().find(|(start, _)| worst.starts_with(start))?;
+            let share = 100.0 * count as f64 / all as f64;
+            let (count, what) = (grouped(count), law.name());
+            Some(format!(
+                "{share:.1} % of the {} {what} ({count}) have no place in {}: {}. To do: {remedy}",
+                grouped(all),
+                self.configuration,
+                most(found)
+            ))
+        };
+        [of(Law::Readouts, totals.readouts), of(Law::Hits, totals.hits)].into_iter().flatten().collect()
     }
 
     /// Why nothing of what came lately is used, in a sentence; none if it is, or if nothing came. To be asked about once a
@@ -196,6 +244,7 @@ impl Misfit {
 
 /// The reasons for which most was discarded: "5 unmapped_ring (Readouts of …)".
 fn most(mut discards: Vec<Discard>) -> String {
+    discards.retain(|found| found.count > 0);
     discards.sort_by_key(|found| std::cmp::Reverse(found.count));
     let named = discards.iter().take(NAMED);
     let named = named.map(|found| {
@@ -224,7 +273,7 @@ mod tests {
     }
 
     fn misfit() -> Misfit {
-        let mut misfit = Misfit::new("toy", Expected::Anything);
+        let mut misfit = Misfit::new("toy", Expected::Anything, 1);
         let mut slab = PacketSlab::new(4, 100);
         slab.push(b"what nobody knows", 17, PacketOrigin::default());
         misfit.keep(&slab);
@@ -242,6 +291,37 @@ mod tests {
         let why = misfit.refused_lately(at(2), &ledger(0, 7)).expect("it is refused");
         assert!(why.starts_with("none of the 7 packets could be used: 7 of_another_kind"), "{why}");
         assert_eq!(misfit.fault(&ledger(0, 7)), Some(why));
+    }
+
+    #[test]
+    fn readouts_without_a_place_are_an_alarm_above_a_share() {
+        evforge_core::counters! {
+            struct Toy: "toy" {
+                readouts: Enters(Readouts), Readouts, "In.";
+                unmapped_ring: Discarded(Readouts), Readouts, "Of no ring.";
+                below_threshold: Discarded(Readouts), Readouts, "As configured.";
+                hits: Joins(Readouts, Hits), Hits, "Placed.";
+                outside_geometry: Discarded(Hits), Hits, "Outside.";
+            }
+        }
+        let alarms = |percent, unmapped_ring, below_threshold, outside_geometry| {
+            let hits = 10_000 - unmapped_ring - below_threshold;
+            let toy = Toy { readouts: 10_000, unmapped_ring, below_threshold, hits, outside_geometry };
+            let ledger = DetectorLedger { counters: CounterSnapshot::of(&toy), ..DetectorLedger::default() };
+            Misfit::new("toy", Expected::Anything, percent).unplaced(&ledger)
+        };
+        assert_eq!((alarms(1, 100, 9_000, 9), alarms(5, 400, 0, 400)), (Vec::new(), Vec::new()));
+        let found = alarms(1, 101, 0, 0);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(
+            found[0]
+                .starts_with("1.0 % of the 10 000 readouts (101) have no place in toy: 101 unmapped_ring"),
+            "{found:?}"
+        );
+        assert!(found[0].ends_with("with the front ends that `evforge inspect FILE` finds"), "{found:?}");
+        let found = alarms(1, 0, 5_000, 2_000);
+        assert!(found[0].starts_with("40.0 % of the 5 000 hits (2 000)"), "{found:?}");
+        assert!(found[0].contains("make the geometry as large as the wiring"), "{found:?}");
     }
 
     /// Single packets that are discarded are no change; seconds of nothing else are one, until something is used again.

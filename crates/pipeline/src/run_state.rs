@@ -39,7 +39,10 @@ pub(crate) fn compose(forming: &Forming<'_>, ledger: DetectorLedger, around: Sur
     }
     stages.extend(forming.control_stage());
     stages.extend(evforge_log::stage());
-    let faults = forming.misfit(&ledger).map(InputFault::no_use).into_iter().collect();
+    let faults = match forming.misfit().fault(&ledger) {
+        Some(fault) => vec![InputFault::no_use(fault)],
+        None => forming.misfit().unplaced(&ledger).into_iter().map(InputFault::unplaced).collect(),
+    };
     let mut outputs = forming.outputs().states();
     outputs.extend(samples);
     RunState {

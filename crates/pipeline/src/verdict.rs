@@ -39,6 +39,7 @@ impl Verdict {
 impl From<InputFaultKind> for Verdict {
     fn from(kind: InputFaultKind) -> Self {
         match kind {
+            InputFaultKind::Unplaced => Self::Good,
             InputFaultKind::Incomplete => Self::Incomplete,
             InputFaultKind::NoUse | InputFaultKind::NoEvent => Self::NoUse,
         }

@@ -12,6 +12,7 @@ evforge_core::counters! {
         wrong_time_fraction: Discarded(Readouts), Readouts, "Readouts with more ticks than a second has.";
         unknown_kind: Discarded(Readouts), Readouts, "Readouts of a kind that does not exist.";
         wrong_ring: Discarded(Readouts), Readouts, "Readouts of another ring than that of the monitors.";
+        far_from_pulse: Discarded(Readouts), Readouts, "Readouts more than 10 s before or after the pulse of their packet: their times are damaged.";
         unmapped_channel: Discarded(Readouts), Readouts, "Readouts of a FEN and channel that the configuration does not mention.";
         wrong_kind: Discarded(Readouts), Readouts, "Readouts of another kind than their monitor is configured to be.";
         outside_monitor: Discarded(Readouts), Readouts, "Readouts whose place is outside their monitor.";

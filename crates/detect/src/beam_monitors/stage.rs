@@ -3,7 +3,8 @@
 use super::counters::BeamMonitorCounters;
 use super::settings::{BeamMonitorSettings, FENS, MonitorSettings};
 use crate::ess::{
-    EssSettings, FrontPacket, MonitorNeutron, MonitorReadouts, ReadoutStage, TimeSourceCounters, ticks,
+    EssSettings, FrontPacket, MonitorNeutron, MonitorReadouts, NearPulse, ReadoutStage, TimeSourceCounters,
+    ticks,
 };
 use crate::event_order::TimedEvent;
 use crate::first_cases::FirstCases;
@@ -214,6 +215,7 @@ impl MonitorStage {
     ) {
         let (packet, clock) = (&front.packet, self.rules.clock);
         let (pulse, previous) = (ticks::of(packet.pulse, clock), ticks::of(packet.previous_pulse, clock));
+        let near_pulse = NearPulse::of(packet, clock);
         for told in front.new_pulses.into_iter().flatten() {
             self.note_pulse(told);
         }
@@ -233,6 +235,10 @@ impl MonitorStage {
                 continue;
             }
             let time = ticks::of(readout.time(), clock);
+            if !near_pulse.has(time) {
+                self.counters.far_from_pulse += 1;
+                continue;
+            }
             time_source.readouts_before_pulse += u64::from(time < pulse);
             time_source.readouts_before_previous_pulse += u64::from(time < previous);
             if let Some(pixel) = self.pixel(readout, packet) {

@@ -72,6 +72,7 @@ evforge_core::counters! {
         unmapped_channel: Discarded(Readouts), Readouts, "Readouts of channels that nothing is wired to.";
         masked: Discarded(Readouts), Readouts, "Readouts of channels that the configuration masks.";
         below_threshold: Discarded(Readouts), Readouts, "Readouts with too small an amplitude.";
+        far_from_pulse: Discarded(Readouts), Readouts, "Readouts more than 10 s before or after the pulse of their packet: their times are damaged.";
         impossible_time: Discarded(Readouts), Readouts, "Readouts whose corrected time lies before 1970.";
         hits: Joins(Readouts, Hits), Hits, "Hits: readouts placed on the detector, with a time.";
         over_threshold: Information, Readouts, "Readouts that crossed the chip's own threshold.";

@@ -118,11 +118,11 @@ impl<D: Default + Send> DecodeAhead<D> {
                 };
                 let mut slot = slot.lock();
                 let Slot { decoded, is_sound } = &mut *slot;
-                let payload = front.payload(packet.bytes).and_then(|payload| stage.parse(payload).ok());
-                *is_sound = payload.is_some_and(|payload| {
-                    stage.decode(&payload, decoded);
-                    true
+                let read = front.sound(packet.bytes).and_then(|packet| {
+                    stage.decode(&packet, &stage.parse(packet.payload).ok()?, decoded);
+                    Some(())
                 });
+                *is_sound = read.is_some();
             }
         });
         (self.first, self.end) = (first, first + count);

@@ -96,10 +96,10 @@ impl Front {
         self.queues.len()
     }
 
-    /// The records of a packet for the detector, if its header is sound. Nothing is counted.
+    /// A packet, if its header is sound. Nothing is counted.
     #[inline]
-    pub fn payload<'a>(&self, bytes: &'a [u8]) -> Option<&'a [u8]> {
-        EssPacket::parse(bytes, &self.rules).ok().map(|packet| packet.payload)
+    pub fn sound<'a>(&self, bytes: &'a [u8]) -> Option<EssPacket<'a>> {
+        EssPacket::parse(bytes, &self.rules).ok()
     }
 
     /// Checks a packet. None, and counted, if it must not be used; otherwise [`Front::settle`] follows.

@@ -68,4 +68,5 @@ pub use settings::{
 pub use shared_former::{PartFormer, SharedFormer};
 pub use stage::{MonitorNeutron, MonitorReadouts, ReadoutStage};
 pub use table::{TypeName, type_byte};
+pub use time_source::NearPulse;
 pub use vmm_stage::{PacketHits, VmmStage};

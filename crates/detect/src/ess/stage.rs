@@ -11,6 +11,7 @@ use evforge_core::beam_monitor::BeamMonitorData;
 use evforge_core::counter::{CounterSet, CounterSnapshot};
 use evforge_core::ledger::MaskedChannel;
 use evforge_core::monitor::{MonitorData, MonitorPlan};
+use evforge_wire::ess::EssPacket;
 use std::sync::Arc;
 
 /// Makes hits of the records of packets.
@@ -35,7 +36,7 @@ pub trait ReadoutStage<T> {
 
     /// Reads the records of a packet ahead of time: nothing of it depends on other packets. Does nothing unless it says
     /// otherwise.
-    fn decode(&self, _payload: &Self::Payload<'_>, _into: &mut Self::Decoded) {}
+    fn decode(&self, _packet: &EssPacket<'_>, _payload: &Self::Payload<'_>, _into: &mut Self::Decoded) {}
 
     /// From now on, what is decoded ahead is dealt out like this. Does nothing unless it says otherwise.
     fn deal_out(&mut self, _shares: Arc<Shares>) {}

@@ -12,7 +12,7 @@ use evforge_wire::ess::{EssClock, EssTime, TICKS_PER_SECOND};
 pub const UNITS_PER_TICK: u64 = 8;
 
 /// Units in a second.
-const UNITS_PER_SECOND: u64 = TICKS_PER_SECOND as u64 * UNITS_PER_TICK;
+pub const UNITS_PER_SECOND: u64 = TICKS_PER_SECOND as u64 * UNITS_PER_TICK;
 
 /// A tick is 400000 / 35221 ns, a unit an eighth of that.
 const NANOSECONDS: u64 = 50_000;

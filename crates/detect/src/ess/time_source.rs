@@ -4,6 +4,7 @@ use super::counters::TimeSourceCounters;
 use super::pulse_period::{self, PeriodVote};
 use super::ticks;
 use evforge_wire::ess::{EssClock, EssPacket, HeaderFault, HeaderRelaxations};
+use std::time::Duration;
 
 /// Watches the pulses of one output queue.
 #[derive(Clone, Copy, Debug, Default)]
@@ -12,6 +13,36 @@ pub(super) struct PulseWatch {
     latest: Option<u64>,
     /// The distances that the packets state.
     pub(super) period: PeriodVote,
+}
+
+/// How far from the pulse of their packet readouts can be: longer than any readout keeps them, and than pulses fail for a moment.
+const REACH: Duration = Duration::from_secs(10);
+
+/// The times that readouts of a packet can have, by the pulse in its header, in units of [`ticks`].
+#[derive(Clone, Copy, Debug)]
+pub struct NearPulse {
+    earliest: u64,
+    span: u64,
+}
+
+impl NearPulse {
+    /// Those of a packet. A packet without a pulse bounds nothing.
+    #[inline]
+    pub fn of(packet: &EssPacket<'_>, clock: EssClock) -> Self {
+        const REACH_UNITS: u64 = REACH.as_secs() * ticks::UNITS_PER_SECOND;
+        let pulse = ticks::of(packet.pulse, clock);
+        if pulse == 0 {
+            return Self { earliest: 0, span: u64::MAX };
+        }
+        let earliest = pulse.saturating_sub(REACH_UNITS);
+        Self { earliest, span: pulse - earliest + REACH_UNITS }
+    }
+
+    /// Whether a readout of the packet can have this time.
+    #[inline]
+    pub fn has(self, time: u64) -> bool {
+        time.wrapping_sub(self.earliest) <= self.span
+    }
 }
 
 /// Pulses that a packet tells for the first time, the earlier one first.
@@ -151,6 +182,18 @@ mod tests {
             ..Default::default()
         };
         assert_eq!(counters, expected);
+    }
+
+    #[test]
+    fn readouts_are_ten_seconds_around_the_pulse_of_their_packet() {
+        let second = ticks::UNITS_PER_SECOND;
+        let near = |pulse: u64, time| NearPulse::of(&packet(pulse * second / 8, 0), EssClock::ESS).has(time);
+        for (time, expected) in
+            [(89, false), (90, true), (100, true), (110, true), (111, false), (2_419_300, false)]
+        {
+            assert_eq!(near(100, time * second), expected, "{time} s");
+        }
+        assert!(near(3, 0) && near(0, u64::MAX / 2), "the first seconds, and a packet without a pulse");
     }
 
     #[test]

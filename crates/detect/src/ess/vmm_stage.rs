@@ -6,6 +6,7 @@ use super::front::FrontPacket;
 use super::settings::VmmSettings;
 use super::stage::ReadoutStage;
 use super::ticks;
+use super::time_source::NearPulse;
 use super::unwired::NotUsed;
 use super::wiring::{LARGEST_ADC, WiredChannel, Wiring};
 use crate::dealt_hits::{DealtHits, Shares};
@@ -16,7 +17,9 @@ use crate::threshold_steps::ThresholdSteps;
 use crate::watermark::DataTime;
 use evforge_core::ledger::MaskedChannel;
 use evforge_core::monitor::{MonitorData, MonitorPlan};
-use evforge_wire::ess::{LARGEST_PACKET, RECORD, RecordFault, RecordRules, Vmm3aPayload, Vmm3aReadout};
+use evforge_wire::ess::{
+    EssPacket, LARGEST_PACKET, RECORD, RecordFault, RecordRules, Vmm3aPayload, Vmm3aReadout,
+};
 use std::sync::Arc;
 
 /// No packet has more readouts: all records have the same size.
@@ -156,9 +159,16 @@ pub struct VmmStage {
 
 impl Records {
     #[inline(always)]
-    fn read<T: Placed>(&self, payload: &Vmm3aPayload<'_>, left: &mut Left, take: &mut impl TakeHits) {
+    fn read<T: Placed>(
+        &self,
+        packet: &EssPacket<'_>,
+        payload: &Vmm3aPayload<'_>,
+        left: &mut Left,
+        take: &mut impl TakeHits,
+    ) {
         let Self { wiring, rules, .. } = self;
         let Left { unusual, earliest, tally } = left;
+        let near_pulse = NearPulse::of(packet, rules.clock);
         let (mut first_stamp, mut counts) = (u64::MAX, Tally::default());
         for (place, readout) in payload.readouts().enumerate() {
             #[cfg(test)]
@@ -167,12 +177,13 @@ impl Records {
             }
             let index = wiring.index(readout);
             let channel = wiring.channel(index);
-            if !(readout.is_sound(rules) & channel.is_used() & readout.is_plain()) {
+            let stamp = ticks::of(readout.time(), rules.clock);
+            let is_near = near_pulse.has(stamp);
+            if !(readout.is_sound(rules) & channel.is_used() & readout.is_plain() & is_near) {
                 unusual.push(place as u16);
                 continue;
             }
             counts.over_threshold += u64::from(readout.over_threshold());
-            let stamp = ticks::of(readout.time(), rules.clock);
             first_stamp = stamp.min(first_stamp);
             let (amplitude, fine) = wiring.correct(index, readout);
             let passes = self.over_threshold_counts & readout.over_threshold();
@@ -227,14 +238,18 @@ impl VmmStage {
 
     /// A sound readout that becomes no hit whatever its amplitude.
     #[cold]
-    fn count_unused(&mut self, readout: Vmm3aReadout, channel: WiredChannel) {
+    fn count_unused(&mut self, readout: Vmm3aReadout, channel: WiredChannel, is_near: bool) {
         let counters = &mut self.counters;
         if readout.is_clustered() {
             counters.clustered_readouts += 1;
             return;
         }
         if channel.is_used() {
-            counters.calibration_readouts += 1;
+            *if readout.is_plain() & !is_near {
+                &mut counters.far_from_pulse
+            } else {
+                &mut counters.calibration_readouts
+            } += 1;
             return;
         }
         *match self.records.wiring.explain(readout) {
@@ -257,7 +272,7 @@ impl VmmStage {
         let Left { unusual, earliest, tally } = left;
         let mut over_threshold = tally.over_threshold;
         if !unusual.is_empty() {
-            over_threshold += self.count_unusual(payload, unusual);
+            over_threshold += self.count_unusual(&front.packet, payload, unusual);
         }
         let counters = &mut self.counters;
         counters.readouts += payload.len() as u64;
@@ -280,12 +295,16 @@ impl VmmStage {
 
     /// Counts unusual records. Returns how many of them were over the threshold of their channel.
     #[cold]
-    fn count_unusual(&mut self, payload: &Vmm3aPayload<'_>, unusual: &[u16]) -> u64 {
+    fn count_unusual(&mut self, packet: &EssPacket<'_>, payload: &Vmm3aPayload<'_>, unusual: &[u16]) -> u64 {
+        let clock = self.records.rules.clock;
+        let near_pulse = NearPulse::of(packet, clock);
         let mut over_threshold = 0;
         for readout in unusual.iter().filter_map(|&place| payload.readout(place.into())) {
             if readout.is_sound(&self.records.rules) {
                 over_threshold += u64::from(readout.over_threshold());
-                self.count_unused(readout, self.records.wiring.channel(self.records.wiring.index(readout)));
+                let channel = self.records.wiring.channel(self.records.wiring.index(readout));
+                let is_near = near_pulse.has(ticks::of(readout.time(), clock));
+                self.count_unused(readout, channel, is_near);
             } else {
                 self.count_fault(readout);
             }
@@ -343,10 +362,10 @@ impl<T: Placed> ReadoutStage<T> for VmmStage {
     }
 
     #[inline]
-    fn decode(&self, payload: &Vmm3aPayload<'_>, into: &mut PacketHits) {
+    fn decode(&self, packet: &EssPacket<'_>, payload: &Vmm3aPayload<'_>, into: &mut PacketHits) {
         into.clear();
         let mut keep = Keep { hits: &mut into.hits, count: 0, times: into.times };
-        self.records.read::<T>(payload, &mut into.left, &mut keep);
+        self.records.read::<T>(packet, payload, &mut into.left, &mut keep);
         (into.count, into.times) = (keep.count, keep.times);
         if let Some(shares) = &self.shares {
             into.dealt.deal(&into.hits[..into.count], shares);
@@ -369,12 +388,12 @@ impl<T: Placed> ReadoutStage<T> for VmmStage {
                 own.clear();
                 let Self { records, thresholds, .. } = self;
                 let mut judge = JudgeAtOnce { thresholds, wiring: &records.wiring, clock, accepted };
-                records.read::<T>(payload, &mut own.left, &mut judge);
+                records.read::<T>(&front.packet, payload, &mut own.left, &mut judge);
                 &mut *own
             }
             Some(packet) => packet,
             None => {
-                ReadoutStage::<T>::decode(self, payload, &mut own);
+                ReadoutStage::<T>::decode(self, &front.packet, payload, &mut own);
                 &mut *own
             }
         };

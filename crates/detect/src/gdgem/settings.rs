@@ -243,6 +243,26 @@ impl GdGemSettings {
         Ok(())
     }
 
+    /// Why none of the strips or pads of a chip has a pixel; none if one has. Those of a third plane are no columns or rows.
+    fn beyond_geometry(&self, entry: &ChipMapping) -> Option<String> {
+        let (nx, ny) = (self.geometry.nx(), self.geometry.ny());
+        let lies_inside = |channel| {
+            let [column, row] = match (entry.plane, entry.strip(channel)) {
+                (ChipPlane::X, Some(strip)) => [strip, 0],
+                (ChipPlane::Y, Some(strip)) => [0, strip],
+                _ => entry.pad(channel).unwrap_or_default(),
+            };
+            u32::from(column) < nx && u32::from(row) < ny
+        };
+        let mut wired = (0..CHANNELS as u8).filter(|&channel| entry.is_wired(channel)).peekable();
+        let lies_outside = wired.peek().is_some() && !wired.any(lies_inside);
+        (lies_outside && self.third_plane.is_none()).then(|| {
+            format!(
+                "nothing that is wired to the chip lies inside {nx} x {ny} pixels (geometry.nx, geometry.ny)"
+            )
+        })
+    }
+
     fn check_mapping(&self) -> Result<(), SettingsError> {
         if self.mapping.is_empty() {
             return SettingsError::refuse(
@@ -290,6 +310,9 @@ impl GdGemSettings {
             if earlier.iter().any(|other| (other.fec, other.chip) == (entry.fec, entry.chip)) {
                 let problem = format!("chip {} of FEC {} is mapped twice", entry.chip, entry.fec);
                 return SettingsError::refuse(key("vmm"), problem);
+            }
+            if let Some(problem) = self.beyond_geometry(entry) {
+                return SettingsError::refuse(key("strip_offset"), problem);
             }
         }
         Ok(())

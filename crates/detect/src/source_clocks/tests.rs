@@ -15,7 +15,12 @@ impl AcceptedHits for Nowhere {
 }
 
 /// The watermark as it is defined: over all clocks, whichever has changed.
-fn plain(line: &SourceClocks<Hit>, is_expected: &[bool], before: DataTime) -> DataTime {
+fn plain(
+    line: &SourceClocks<Hit>,
+    is_expected: &[bool],
+    before: DataTime,
+    is_opening: &mut bool,
+) -> DataTime {
     let counted = line.clocks.iter().zip(is_expected);
     let counted = counted.filter(|(clock, expected)| **expected || clock.front().is_some());
     let slowest = counted.map(|(clock, _)| clock.watermark().unwrap_or((0, 0))).min().unwrap_or((0, 0));
@@ -24,6 +29,12 @@ fn plain(line: &SourceClocks<Hit>, is_expected: &[bool], before: DataTime) -> Da
         let (epoch, front) = clock.front()?;
         (front - clock.epoch_start().min(front) > RULES.source_lag).then(|| (epoch, front - RULES.source_lag))
     });
+    let newest = line.clocks.iter().filter_map(|clock| Some((clock.front()?, clock.epoch_start()))).max();
+    *is_opening &= newest
+        .is_none_or(|((epoch, front), start)| epoch == 0 && front.saturating_sub(start) <= RULES.source_lag);
+    if *is_opening {
+        return before;
+    }
     before.max(slowest).max(patience.unwrap_or((0, 0)))
 }
 
@@ -41,6 +52,7 @@ proptest! {
         let sources = is_expected.len();
         let mut line = SourceClocks::<Hit>::new(sources, &RULES).expecting(|source| is_expected[source]);
         let (mut now, mut expected) = (5000_i64, (0, 0));
+        let mut is_opening = !is_expected.iter().all(|&expected| expected);
         for (source, kind, is_all_closed, offsets) in packets {
             now += 7;
             let hits = offsets.iter().map(|&(offset, wild)| {
@@ -66,13 +78,17 @@ proptest! {
             // Sometimes time restarts for all, sometimes what would follow a packet is missing.
             now = if kind == 199 { 10 } else { now };
             if kind != 198 {
-                expected = plain(&line, &is_expected, expected);
+                expected = plain(&line, &is_expected, expected, &mut is_opening);
                 prop_assert_eq!(line.follow(&mut Nowhere, |_| true), expected);
             }
             if kind == 197 {
                 let leader = line.clocks.iter().filter_map(SourceClock::watermark).max().unwrap_or((0, 0));
                 let closed = if is_all_closed { expected } else { (0, now as u64 / 2) };
                 let past = (0, now as u64 + 5);
+                let was_opening = closed >= expected && std::mem::take(&mut is_opening);
+                if was_opening {
+                    expected = plain(&line, &is_expected, expected, &mut is_opening);
+                }
                 if closed >= expected {
                     expected = if leader > closed { leader } else { (past.0, past.1 + 1) }.max(expected);
                 }
@@ -172,6 +188,27 @@ fn a_wild_stamp_ahead_of_all_is_refuted_and_holds_nobody_up() {
     assert_eq!((pair.accepted.0.len(), pair.counts()), (0, (0, 1)));
     pair.lead_to(3000);
     assert_eq!((&pair.accepted.0[..], pair.counts()), (&[(0, 2001)][..], (0, 1)));
+}
+
+/// An output queue that no configuration lists begins later than the others: nothing of its beginning is late.
+#[test]
+fn a_source_that_nobody_expects_is_waited_for_at_the_beginning() {
+    for is_expected in [false, true] {
+        let mut line = SourceClocks::<Hit>::new(3, &RULES).expecting(|source| source == 0 || is_expected);
+        let mut packet = |source: usize, times: &[u64]| {
+            let clock = line.begin_packet(source).expect("a source");
+            for &time in times {
+                clock.judge(0, Hit { time, strip: 0, adc: 0 }, &mut Nowhere);
+            }
+            line.follow(&mut Nowhere, |_| true)
+        };
+        assert_eq!(packet(0, &[5_000, 5_001, 5_050, 5_100, 5_150]), (0, 0));
+        packet(1, &[5_003, 5_004, 5_040, 5_080, 5_120, 5_160]);
+        // The third one never comes: after the lag nobody waits for it.
+        packet(0, &[5_190, 5_240, 5_240]);
+        assert_eq!(packet(1, &[5_200, 5_241, 5_241]), if is_expected { (0, 5_041) } else { (0, 5_230) });
+        assert_eq!(line.clock_counts().late, 0);
+    }
 }
 
 #[test]

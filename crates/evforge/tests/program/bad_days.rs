@@ -18,8 +18,8 @@ fn run(test: &str, case: &str, config: &str, folder: &Path) -> Option<(Value, St
         .arg(shared_folder().join(path))
         .arg("--report")
         .arg(&report)
-        .arg("--nexus")
-        .arg(folder.join("run.nxs"))
+        .arg("--events")
+        .arg(folder.join("events.csv"))
         .output()
         .expect("the program starts");
     let printed = text(&output.stdout) + &text(&output.stderr);
@@ -43,4 +43,82 @@ fn a_board_that_starts_over_loses_nothing() {
     assert!(restart["at_ns"].as_u64().is_some_and(|at| at > 0), "{restart}");
     assert_eq!(stream["counters"]["events"].as_u64(), Some(1_113));
     assert!(printed.contains("hint        output queue 0 has started its numbering over"), "{printed}");
+}
+
+#[test]
+fn readout_times_of_another_month_are_refused_with_an_alarm() {
+    let folder = tempfile::tempdir().unwrap();
+    let test = "readout_times_of_another_month_are_refused_with_an_alarm";
+    let case = "freia-two-packets-wrong-epoch.pcap";
+    let Some((stream, printed)) = run(test, case, "freia.toml", folder.path()) else { return };
+    let count =
+        |name: &str| stream["counters"][name].as_u64().unwrap_or_else(|| panic!("no {name}: {stream:#}"));
+    assert_eq!(["readouts", "far_from_pulse", "hits"].map(count), [20_169, 627, 19_542]);
+    let alarms = stream["alarms"].as_array().expect("alarms");
+    let alarm = alarms.first().and_then(Value::as_str).unwrap_or_else(|| panic!("no alarm: {stream:#}"));
+    assert!(
+        alarm.starts_with("3.1 % of the 20 169 readouts (627) have no place in freia: 627 far_from_pulse"),
+        "{alarm}"
+    );
+    assert!(printed.contains(&format!("ALARM         {alarm}")), "{printed}");
+    let events = std::fs::read_to_string(folder.path().join("events.csv")).expect("events");
+    let pulses = events.lines().skip(1).filter_map(|line| line.split(',').nth(2)?.parse::<u64>().ok());
+    let pulses: Vec<u64> = pulses.collect();
+    assert!(pulses.is_sorted() && pulses.len() as u64 == count("events"), "{} pulses", pulses.len());
+    let length_ns = pulses.last().zip(pulses.first()).map(|(last, first)| last - first);
+    assert!(length_ns.is_some_and(|length| length < 3_000_000_000), "{length_ns:?}");
+}
+
+/// A geometry that is smaller than the wiring is refused; a wiring that lacks a card is an alarm with the remedy.
+#[test]
+fn a_wiring_that_does_not_fit_is_said() {
+    let config = workspace().join("configs/gdgem-srs.toml");
+    let check = |overrides: &[&str]| {
+        let output = Command::new(PROGRAM)
+            .args(["run", "--check", "--config"])
+            .arg(&config)
+            .args(overrides.iter().flat_map(|set| ["--set", set]))
+            .output()
+            .expect("the program starts");
+        (output.status.code(), text(&output.stdout) + &text(&output.stderr))
+    };
+    assert_eq!(check(&[]).0, Some(0));
+    let (status, said) = check(&["detector.geometry.nx=64"]);
+    assert_eq!(status, Some(1), "{said}");
+    assert!(said.contains("strip_offset: nothing that is wired to the chip lies inside 64 x "), "{said}");
+
+    let folder = tempfile::tempdir().unwrap();
+    let (capture, text_of) =
+        (folder.path().join("freia.pcapng"), |path: &Path| path.to_str().expect("text").to_owned());
+    let freia = workspace().join("configs/freia.toml");
+    crate::common::evforge(&[
+        "simulate",
+        "--config",
+        &text_of(&freia),
+        "--pulses",
+        "5",
+        "--output",
+        &text_of(&capture),
+    ]);
+    let report = folder.path().join("report.json");
+    let missing = "detector.cassettes=[{cassette=0,ring=0,fen=0,hybrid=0}]";
+    let output = Command::new(PROGRAM)
+        .args([
+            "run",
+            "--config",
+            &text_of(&freia),
+            "--input",
+            &text_of(&capture),
+            "--report",
+            &text_of(&report),
+        ])
+        .args(["--set", missing])
+        .output()
+        .expect("the program starts");
+    let printed = text(&output.stdout) + &text(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{printed}");
+    assert!(
+        printed.contains("have no place in freia") && printed.contains("compare the wiring"),
+        "{printed}"
+    );
 }

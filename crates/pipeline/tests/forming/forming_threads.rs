@@ -194,7 +194,7 @@ fn monitor_data_are_the_same_while_somebody_looks() {
 fn a_threshold_that_changes_within_a_slab_holds_for_packets_decoded_ahead() {
     for (name, key) in [("freia", "wire_threshold"), ("estia", "strip_threshold")] {
         let config = shipped(name, &["simulation.beam.neutrons=200kHz", "simulation.seed=5"]);
-        let mut packets = simulated(&config, 21);
+        let mut packets = simulated(&config, 30);
         // The threshold of their chip is one that all have crossed.
         packets.iter_mut().for_each(|packet| {
             let first = if packet.len() % 20 == 10 { 30 } else { 32 };
@@ -215,7 +215,7 @@ fn a_threshold_that_changes_within_a_slab_holds_for_packets_decoded_ahead() {
                 if calls == 2 {
                     // How far it has come at the second call differs.
                     let earliest = detector.earliest_change().expect("a detector whose thresholds change");
-                    let at = ChangeTime { time_ns: 1_700_000_001_300_000_000, ..earliest };
+                    let at = ChangeTime { time_ns: 1_700_000_001_800_000_000, ..earliest };
                     assert!(earliest < at, "{earliest:?}");
                     let change = Change { at, key: key.into(), value };
                     detector.change(&change).expect("it is not too early");
