@@ -1,7 +1,7 @@
 //! What stands above a picture: whose counts they are, of when, and what was lost.
 
 use evforge_core::ledger::{Loss, PacketLedger};
-use evforge_core::pulsed::Calendar;
+use evforge_core::pulsed::{Calendar, CalendarOrigin};
 use evforge_core::quantity::grouped;
 use evforge_core::run_identity::RunIdentity;
 use evforge_core::run_state::RunState;
@@ -89,6 +89,11 @@ fn span_text((first, last): (u64, u64), calendar: Calendar) -> String {
         0 => String::new(),
         span => format!("events of {}", duration(Duration::from_nanos(span))),
     };
+    if calendar.origin == CalendarOrigin::Detector {
+        let seconds = |time_ns: u64| Duration::from_nanos(time_ns).as_secs_f64();
+        let time = format!("{:.3} s to {:.3} s of the detector's clock", seconds(first), seconds(last));
+        return if length.is_empty() { time } else { format!("{time}, {length}") };
+    }
     let moment = |time_ns| Timestamp::from_nanosecond(i128::from(calendar.unix_ns(time_ns)?)).ok();
     let (Some(from), Some(to)) = (moment(first), moment(last)) else { return length };
     let (from, to) =
@@ -146,6 +151,11 @@ mod tests {
         assert_eq!(day, "2026-03-20 09:46:40 to 2026-03-21 09:46:40 UTC, events of 24.0 h");
         let unknown = Calendar { anchor_ns: i64::MIN, ..Calendar::default() };
         assert_eq!(span_text((0, 1_500), unknown), "events of 1.5 \u{b5}s");
+        let no_date = Calendar { origin: CalendarOrigin::Detector, ..Calendar::default() };
+        assert_eq!(
+            span_text((250_000_000, 12_250_000_000), no_date),
+            "0.250 s to 12.250 s of the detector's clock, events of 12.0 s"
+        );
     }
 
     #[test]

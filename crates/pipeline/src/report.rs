@@ -21,6 +21,7 @@ use evforge_core::change::Change;
 use evforge_core::counter::{CounterSnapshot, Law, Unit};
 use evforge_core::feed::{Feed, FeedState};
 use evforge_core::ledger::{Loss, MaskedChannel, PacketLedger, SourceLedger};
+use evforge_core::pulsed::CalendarOrigin;
 use evforge_core::run_identity::RunIdentity;
 use evforge_core::run_state::{
     InputFault, InputFaultKind, LedgerTotals, OutputState, REPORT_SCHEMA, RunState, discards,
@@ -296,6 +297,10 @@ impl RunReport {
         line("readouts", rate_if_known(totals.readouts));
         line("hits", rate_if_known(totals.hits));
         line("events", rate(totals.events));
+        if let Some(calendar) = state.calendar.filter(|calendar| calendar.origin == CalendarOrigin::Detector)
+        {
+            line("date", calendar.origin.text().to_owned());
+        }
         for (name, events) in &state.vetoes {
             line("  marked", format!("{} events: {name}", grouped(*events)));
         }

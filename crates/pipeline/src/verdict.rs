@@ -112,7 +112,8 @@ pub(crate) fn no_event(state: &RunState) -> Option<InputFault> {
     let totals = LedgerTotals::of(ledger);
     let has_other_use = ledger.beam_monitors.iter().any(|monitor| BeamMonitorData::total(monitor) > 0)
         || state.outputs.iter().any(|output| output.id == "samples" && output.counters.committed > 0);
-    if totals.packets == 0 || totals.events > 0 || has_other_use || !state.faults.is_empty() {
+    let is_known = |fault: &InputFault| Verdict::from(fault.kind) == Verdict::NoUse;
+    if totals.packets == 0 || totals.events > 0 || has_other_use || state.faults.iter().any(is_known) {
         return None;
     }
     let packets = grouped(totals.packets);
@@ -142,6 +143,33 @@ pub(crate) fn no_event(state: &RunState) -> Option<InputFault> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use evforge_core::counter::CounterSnapshot;
+    use evforge_core::ledger::DetectorLedger;
+
+    /// Something is missing in the file, and nothing came of the rest: it is of no use.
+    #[test]
+    fn heartbeats_next_to_fragments_are_of_no_use() {
+        evforge_core::counters! {
+            struct Toy: "toy" {
+                packets: Enters(Packets), Packets, "In.";
+                heartbeats: Leaves(Packets), Packets, "Used.";
+                readouts: Enters(Readouts), Readouts, "None.";
+            }
+        }
+        let toy = Toy { packets: 7, heartbeats: 7, readouts: 0 };
+        let ledger = DetectorLedger { counters: CounterSnapshot::of(&toy), ..DetectorLedger::default() };
+        let faults = vec![InputFault::incomplete("3 fragments"), InputFault::unplaced("2 % of the hits")];
+        let mut state = RunState { ledger, faults, ..RunState::default() };
+        let fault = no_event(&state).expect("it is of no use");
+        assert!(
+            fault.text.starts_with("no event was formed: the 7 packets have no readouts"),
+            "{}",
+            fault.text
+        );
+        state.faults.push(fault);
+        assert_eq!(verdict_of(&state, InputEnd::Good, None, |_| true), Verdict::NoUse);
+        assert!(no_event(&state).is_none(), "once is enough");
+    }
 
     #[test]
     fn the_worst_decides_and_an_execution_that_failed_is_the_worst() {

@@ -15,7 +15,12 @@ pub enum CalendarOrigin {
     FirstEvents,
     /// The wall clock when the first events were formed, because the packets have no stamps.
     WallClock,
+    /// Nothing: readout and stamps count from no date. Times are those of the detector's clock.
+    Detector,
 }
+
+/// 1990-01-01T00:00:00Z in nanoseconds since 1970: a clock that says less was never set.
+pub const EARLIEST_DATE_NS: u64 = 631_152_000 * 1_000_000_000;
 
 impl CalendarOrigin {
     /// As files and reports have it.
@@ -25,6 +30,7 @@ impl CalendarOrigin {
             Self::FirstPacket => "arrival stamp of the first packet in the capture",
             Self::FirstEvents => "arrival stamp of the packets at the first events",
             Self::WallClock => "wall clock at the first events",
+            Self::Detector => "none: time of the detector's clock",
         }
     }
 }
@@ -90,11 +96,15 @@ impl CalendarKeeper {
             let anchor_ns = anchor.clamp(i128::from(i64::MIN), i128::from(i64::MAX)) as i64;
             Calendar { anchor_ns, origin }
         };
-        let calendar = match &self.rule {
+        let mut calendar = match &self.rule {
             CalendarRule::Readout => Calendar { anchor_ns: 0, origin: CalendarOrigin::Readout },
             CalendarRule::Capture(clock) => anchored(self.first_stamp_ns, CalendarOrigin::FirstPacket, clock),
             CalendarRule::Live(clock) => anchored(self.newest_stamp_ns, CalendarOrigin::FirstEvents, clock),
         };
+        let first = first_ns.and_then(|first| calendar.unix_ns(first));
+        if first.is_some_and(|first| first < EARLIEST_DATE_NS) {
+            calendar.origin = CalendarOrigin::Detector;
+        }
         *self.decided.insert(calendar)
     }
 }
@@ -106,21 +116,36 @@ mod tests {
 
     #[test]
     fn the_calendar_is_decided_once_by_its_rule() {
-        let clock: Arc<dyn Clock> = Arc::new(ManualClock::starting_at(9_000));
-        for (rule, stamps, expected) in [
-            (CalendarRule::Readout, true, (0, CalendarOrigin::Readout)),
-            (CalendarRule::Capture(Arc::clone(&clock)), true, (400, CalendarOrigin::FirstPacket)),
-            (CalendarRule::Live(Arc::clone(&clock)), true, (700, CalendarOrigin::FirstEvents)),
-            (CalendarRule::Live(Arc::clone(&clock)), false, (8_900, CalendarOrigin::WallClock)),
+        const DATE: u64 = EARLIEST_DATE_NS;
+        let clock: Arc<dyn Clock> = Arc::new(ManualClock::starting_at(DATE + 9_000));
+        let date = i64::try_from(DATE).unwrap();
+        // The rule; the first stamps, which are 100 apart, if there are any; the first time.
+        for (rule, stamps, first, expected) in [
+            (CalendarRule::Readout, Some(DATE), DATE + 100, (0, CalendarOrigin::Readout)),
+            (CalendarRule::Readout, Some(DATE), 100, (0, CalendarOrigin::Detector)),
+            (
+                CalendarRule::Capture(Arc::clone(&clock)),
+                Some(DATE + 500),
+                100,
+                (date + 400, CalendarOrigin::FirstPacket),
+            ),
+            (CalendarRule::Capture(Arc::clone(&clock)), Some(500), 100, (400, CalendarOrigin::Detector)),
+            (
+                CalendarRule::Live(Arc::clone(&clock)),
+                Some(DATE + 500),
+                100,
+                (date + 700, CalendarOrigin::FirstEvents),
+            ),
+            (CalendarRule::Live(Arc::clone(&clock)), None, 100, (date + 8_900, CalendarOrigin::WallClock)),
         ] {
             let mut keeper = CalendarKeeper::new(rule);
-            if stamps {
-                keeper.packets_arrived(500, 600);
-                keeper.packets_arrived(700, 800);
+            if let Some(stamp) = stamps {
+                keeper.packets_arrived(stamp, stamp + 100);
+                keeper.packets_arrived(stamp + 200, stamp + 300);
             }
-            let calendar = keeper.decide(Some(100));
+            let calendar = keeper.decide(Some(first));
             assert_eq!((calendar.anchor_ns, calendar.origin), expected);
-            keeper.packets_arrived(10_000, 10_000);
+            keeper.packets_arrived(DATE + 10_000, DATE + 10_000);
             assert_eq!(keeper.decide(Some(5)), calendar);
         }
     }

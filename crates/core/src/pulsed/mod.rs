@@ -26,7 +26,7 @@ mod tests;
 mod veto;
 
 pub use batch::{Pulse, PulseOrigin, PulsedBatch, TimeOffset};
-pub use calendar::{Calendar, CalendarOrigin, CalendarRule};
+pub use calendar::{Calendar, CalendarOrigin, CalendarRule, EARLIEST_DATE_NS};
 pub use counters::PulseCounters;
 pub use stage::{PulseStage, PulseStageSettings};
 pub use veto::{MOST_VETOES, Veto, VetoRange};

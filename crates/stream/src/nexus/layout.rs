@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use evforge_core::counter::CounterInfo;
 use evforge_core::event::PixelId;
-use evforge_core::pulsed::Calendar;
+use evforge_core::pulsed::{Calendar, CalendarOrigin};
 use hdf5_metno::{Dataset, File, Group, Result};
 
 use super::detector_groups::{
@@ -98,6 +98,15 @@ impl Layout {
         let StaticPart { entry, detectors } = StaticPart::create(file, options)?;
         let start_time = create_text(&entry, "start_time", &created, ISO_8601_ROOM)?;
         let end_time = create_text(&entry, "end_time", &created, ISO_8601_ROOM)?;
+        if beginning.calendar.origin == CalendarOrigin::Detector {
+            for dataset in [&start_time, &end_time] {
+                set_attribute(
+                    dataset,
+                    "note",
+                    "no date is known: the file was made then. Events have the time of the detector's clock",
+                )?;
+            }
+        }
         let duration = scalar(&entry, "duration", 0.0_f64)?;
         set_attribute(&duration, "units", "s")?;
 

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use evforge_core::pulsed::EARLIEST_DATE_NS;
 use hdf5_metno::{Dataset, File, Group, Result as Hdf5Result};
 
 use super::frame_log::RowsToMend;
@@ -192,15 +193,18 @@ pub(super) fn mend(path: &Path, file: &File, wish: &Wish<'_>) -> Hdf5Result<Reco
     mend_series(&file.group("/entry")?)?;
     mend_live_time(&file.group("/entry/live_time")?)?;
 
+    if let Some((start, end)) = whole {
+        file.dataset("/entry/duration")?.write_scalar(&((end - start) as f64 * 1e-9))?;
+    }
     let end_time = match whole {
-        Some((start, end)) => {
+        // Without a date the file has the time at which it was made.
+        Some((start, end)) if start >= EARLIEST_DATE_NS => {
             let text = moment::iso_8601(end);
             write_text(&file.dataset("/entry/start_time")?, &moment::iso_8601(start))?;
             write_text(&file.dataset("/entry/end_time")?, &text)?;
-            file.dataset("/entry/duration")?.write_scalar(&((end - start) as f64 * 1e-9))?;
             text
         }
-        None => read_text(&file.dataset("/entry/end_time")?)?,
+        _ => read_text(&file.dataset("/entry/end_time")?)?,
     };
     let kept: Vec<u64> = all.iter().map(|group| group.events as u64).chain([pulses as u64]).collect();
     recording.dataset("committed")?.write_raw(&kept)?;

@@ -7,6 +7,7 @@ use std::time::Duration;
 use std::{fs, io};
 
 use evforge_core::frame::FrameTotals;
+use evforge_core::pulsed::EARLIEST_DATE_NS;
 use hdf5_metno::File;
 
 use super::error::NexusError;
@@ -195,8 +196,11 @@ impl OpenFile {
         let layout = &mut self.layout;
         if let Some(extent) = extent.filter(|_| to.events > from.events || to.pulses > from.pulses) {
             layout.events.write_totals(&to.counts)?;
-            write_text(&layout.start_time, &moment::iso_8601(extent.start))?;
-            write_text(&layout.end_time, &moment::iso_8601(extent.end))?;
+            // Without a date the file has the time at which it was made.
+            if extent.start >= EARLIEST_DATE_NS {
+                write_text(&layout.start_time, &moment::iso_8601(extent.start))?;
+                write_text(&layout.end_time, &moment::iso_8601(extent.end))?;
+            }
             layout.duration.write_scalar(&((extent.end - extent.start) as f64 * 1e-9))?;
             layout.duration.flush()?;
             if let Some(total_pulses) = &layout.total_pulses {

@@ -29,7 +29,7 @@ fn events_pulses_and_empty_pulses_are_where_readers_look() {
         let path = folder.path().join(format!("{compression:?}.nxs"));
         let mut options = flat_options(&path);
         options.compression = compression;
-        let feed = Feed::anchored(PulseTrain::european_xfel(), 1_000 * SECOND, 5);
+        let feed = Feed::anchored(PulseTrain::european_xfel(), 1_700_000_000 * SECOND, 5);
         let mut writer = Run::fed_by(feed, &options);
         // Pulse 0: two events; 1 and 2: none; 3: one. Split over batches in mid-pulse.
         writer.take(&batch(&[(5, 1)])).unwrap();
@@ -41,13 +41,13 @@ fn events_pulses_and_empty_pulses_are_where_readers_look() {
         let events = file.group(EVENTS).unwrap();
         assert_eq!(read::<i32>(&events, "event_id"), [1, 2, 48]);
         assert_eq!(read::<i32>(&events, "event_time_offset"), [5, 6, 7]);
-        let zeros: Vec<u64> = (0..4).map(|n| 1_000 * SECOND + n * 100_000_000).collect();
+        let zeros: Vec<u64> = (0..4).map(|n| 1_700_000_000 * SECOND + n * 100_000_000).collect();
         assert_eq!(read::<u64>(&events, "event_time_zero"), zeros);
         assert_eq!(read::<i64>(&events, "event_index"), [0, 2, 2, 2]);
         assert_eq!(read::<i64>(&events, "cue_index"), [0, 2]);
         assert_eq!(events.dataset("total_counts").unwrap().read_scalar::<u64>().unwrap(), 3);
-        assert_eq!(crate::common::text(&file, "/entry/start_time"), "1970-01-01T00:16:40Z");
-        assert_eq!(crate::common::text(&file, "/entry/end_time"), "1970-01-01T00:16:40.300000007Z");
+        assert_eq!(crate::common::text(&file, "/entry/start_time"), "2023-11-14T22:13:20Z");
+        assert_eq!(crate::common::text(&file, "/entry/end_time"), "2023-11-14T22:13:20.300000007Z");
         assert_eq!(crate::common::text(&file, "/entry/recording/state"), "complete");
         let clock = "arrival stamp of the first packet in the capture";
         assert_eq!(crate::common::text(&file, "/entry/recording/clock"), clock);

@@ -43,8 +43,27 @@ fn take(output: &mut NexusOutput, feed: &mut Feed, events: &EventBatch) {
     }
 }
 
+/// 2023-11-14T22:13:20Z.
+const DATE: u64 = 1_700_000_000 * SECOND;
+
 fn text(path: &Path, dataset: &str) -> String {
     crate::common::text(&File::open(path).unwrap(), dataset)
+}
+
+/// A capture whose stamps count from no date, as some converters write them.
+#[test]
+fn a_file_without_a_date_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.nxs");
+    let (mut run, _) = output(flat_options(&path));
+    take(&mut run, &mut Feed::anchored(PulseTrain::european_xfel(), 5 * SECOND, 7), &batch(&[(7, 1)]));
+    run.finish(&empty()).unwrap();
+    drop(run);
+    assert_eq!(text(&path, "/entry/recording/clock"), "none: time of the detector's clock");
+    for name in ["/entry/start_time", "/entry/end_time"] {
+        assert!(!text(&path, name).contains("00:00:05"), "{name}: {}", text(&path, name));
+        assert!(File::open(&path).unwrap().dataset(name).unwrap().attr("note").is_ok(), "{name}");
+    }
 }
 
 #[test]
@@ -59,7 +78,7 @@ fn the_file_is_made_with_the_first_events_and_its_name_is_held_before() {
     let clock = Arc::new(ManualClock::default());
     assert!(matches!(NexusOutput::new(flat_options(&path), clock), Err(NexusError::InUse(_))));
     assert_eq!(run.abandon(), None);
-    take(&mut run, &mut Feed::anchored(PulseTrain::european_xfel(), 5 * SECOND, 7), &batch(&[(7, 1)]));
+    take(&mut run, &mut Feed::anchored(PulseTrain::european_xfel(), DATE, 7), &batch(&[(7, 1)]));
     assert!(path.exists());
     run.finish(&empty()).unwrap();
     drop(run);
@@ -69,7 +88,7 @@ fn the_file_is_made_with_the_first_events_and_its_name_is_held_before() {
     let file = File::open(&path).unwrap();
     assert_eq!(file.attr("file_time").unwrap().ndim(), 0);
     let recording = file.group("/entry/recording").unwrap();
-    assert_eq!(recording.dataset("clock_anchor").unwrap().read_scalar::<i64>().unwrap(), 5 * SECOND as i64);
+    assert_eq!(recording.dataset("clock_anchor").unwrap().read_scalar::<i64>().unwrap(), DATE as i64);
     assert!(!recording.link_exists("continues"));
     assert!(!file.link_exists("/entry/outputs"));
 }

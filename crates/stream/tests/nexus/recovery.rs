@@ -31,7 +31,11 @@ fn a_copy_of_a_growing_file_recovers_to_its_last_commit() {
     assert!(needs_recovery(&path).unwrap());
     let recovered = recover(&path).unwrap();
     assert_eq!((recovered.events, recovered.pulses), (3, 4));
-    assert_eq!(recovered.end_time, "1970-01-01T00:00:00.300000007Z");
+    // No date is known of these events: the file has the time at which it was made.
+    assert!(
+        recovered.end_time.as_str() > "2026" && !recovered.end_time.contains("00.300000007Z"),
+        "{recovered:?}"
+    );
     assert!(recovered.to_string().contains("3 events in 4 pulses"));
     assert!(recover(&path).unwrap().to_string().contains("whole"));
 }
