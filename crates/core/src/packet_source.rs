@@ -55,6 +55,11 @@ pub trait PacketSource: Send {
         Vec::new()
     }
 
+    /// What is worth knowing of what has been read so far, and is no fault: whole sentences.
+    fn hints(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// True if the input has ended because it was asked to, and not where it ends itself.
     fn is_stopped(&self) -> bool {
         false

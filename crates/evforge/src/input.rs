@@ -2,6 +2,7 @@
 
 use crate::CommandError;
 use crate::exit_status::ExitStatus;
+use crate::other_ports::ports_to_read;
 use evforge_config::{Config, DetectorSettings};
 use evforge_core::counter::CounterSnapshot;
 use evforge_core::packet_source::PacketSource;
@@ -46,14 +47,15 @@ pub(crate) fn refuse_without_origin(path: &Path, config: &Config) -> Result<(), 
 }
 
 /// Opens a file with packets for the detector of a configuration: a capture (of which only packets to `port` are
-/// taken, if one is given) or a dump of readouts, which is known by its first bytes and not by its name.
+/// taken, or to those that are [for the configuration](ports_to_read)) or a dump of readouts, which is known by its first bytes and not by its name.
 pub(crate) fn open(
     path: &Path,
     port: Option<u16>,
     config: &Config,
 ) -> Result<Box<dyn PacketSource>, CommandError> {
     refuse_without_origin(path, config)?;
-    open_dump(path, config)?.map_or_else(|| capture(CaptureReader::open(path)?, port), Ok)
+    open_dump(path, config)?
+        .map_or_else(|| capture(CaptureReader::open(path)?, ports(path, port, config)), Ok)
 }
 
 /// The same for an input that may be a pipe: it is read until `stop` is set.
@@ -64,7 +66,8 @@ pub(crate) fn open_until(
     stop: &Arc<AtomicBool>,
 ) -> Result<Box<dyn PacketSource>, CommandError> {
     refuse_without_origin(path, config)?;
-    open_dump(path, config)?.map_or_else(|| capture(CaptureReader::open_until(path, stop)?, port), Ok)
+    open_dump(path, config)?
+        .map_or_else(|| capture(CaptureReader::open_until(path, stop)?, ports(path, port, config)), Ok)
 }
 
 /// Opens a file with packets, or a pipe, which is read until `stop` is set, without knowing what the packets are for.
@@ -76,7 +79,7 @@ pub(crate) fn open_any_until(
     if is_dump(path)? {
         return Ok(packets::open(path, &PacketFormats::default())?);
     }
-    capture(CaptureReader::open_until(path, stop)?, port)
+    capture(CaptureReader::open_until(path, stop)?, port.into_iter().collect())
 }
 
 /// Says on standard error what of a capture was lost before it was read, and what it makes of the exit status.
@@ -103,11 +106,13 @@ pub(crate) fn is_dump(path: &Path) -> Result<bool, CommandError> {
     Ok(path.is_file() && is_hdf5(path).unwrap_or(false))
 }
 
-fn capture(mut reader: CaptureReader, port: Option<u16>) -> Result<Box<dyn PacketSource>, CommandError> {
-    if let Some(port) = port {
-        reader = reader.only_port(port);
-    }
-    Ok(Box::new(reader))
+fn capture(reader: CaptureReader, ports: Vec<u16>) -> Result<Box<dyn PacketSource>, CommandError> {
+    Ok(Box::new(reader.only_ports(ports)))
+}
+
+/// The one port that is asked for, or those that are for the configuration.
+fn ports(path: &Path, port: Option<u16>, config: &Config) -> Vec<u16> {
+    port.map_or_else(|| ports_to_read(path, config), |port| vec![port])
 }
 
 /// The packets that the detector of a configuration reads, if the dump is one of its readouts.

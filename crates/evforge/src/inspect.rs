@@ -76,9 +76,14 @@ pub(crate) fn inspect(arguments: &InspectArguments) -> Result<ExitStatus, Comman
         eprintln!("evforge: there are no packets in {}", path.display());
         status = status.and(ExitStatus::NoUse);
     }
+    if findings.packets > 0 && findings.is_foreign() {
+        eprintln!("evforge: nothing in {} is of a format that evforge knows", path.display());
+        status = status.and(ExitStatus::NoUse);
+    }
     let Some(file) = &arguments.config_skeleton else { return Ok(status) };
     let is_written = write_skeletons(&findings, file, arguments.overwrite)?;
-    Ok(if is_written { status } else { status.and(ExitStatus::Failed) })
+    // That there is nothing to write for is no failure of writing.
+    Ok(if is_written || findings.is_foreign() { status } else { status.and(ExitStatus::Failed) })
 }
 
 /// Surveys the packets of a source, and why it cannot be read further.

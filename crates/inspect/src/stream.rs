@@ -81,6 +81,7 @@ impl Stream {
         match (&self.content, self.key.format) {
             (Content::Ess(content), _) => format!("ESS readout, {}", content.title()),
             (_, Some(format)) => format.name().to_owned(),
+            (Content::Unknown(content), None) => content.protocols().unwrap_or_else(|| "unknown".to_owned()),
             (_, None) => "unknown".to_owned(),
         }
     }
@@ -117,6 +118,9 @@ impl Stream {
             }
             (_, Some(Format::Numbered)) => "no detector: `evforge receive` takes them".to_owned(),
             (_, Some(Format::DropP1)) => "no detector: `evforge drop receive` takes them".to_owned(),
+            (Content::Unknown(content), _) if content.protocols().is_some() => {
+                "none: it is no detector's, and is on every network".to_owned()
+            }
             _ => "none: no format that evforge knows".to_owned(),
         }
     }

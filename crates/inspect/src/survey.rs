@@ -4,10 +4,11 @@
 //! at the end those with the most packets stay, weighed by how certain each packet was, and the others are told as what
 //! did not agree. So a capture is read once.
 
+use crate::content::Content;
 use crate::stream::{Stream, StreamKey};
 use evforge_core::packet::Packet;
 use evforge_core::quantity::grouped;
-use evforge_wire::recognise::{Candidate, Candidates, Certainty, Format, recognise};
+use evforge_wire::recognise::{Candidate, Candidates, Certainty, Format, network_protocol, recognise};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -55,7 +56,10 @@ impl Survey {
         self.packets += 1;
         self.bytes += packet.bytes.len() as u64;
         self.cut += u64::from(packet.is_cut());
-        let candidates = recognise(packet.bytes);
+        let candidates = match network_protocol(packet.bytes, packet.origin.destination_port) {
+            Some(_) => Candidates::default(),
+            None => recognise(packet.bytes),
+        };
         let route = (packet.origin.source.ip(), packet.origin.destination_port);
         if self.flows.len() >= MOST_STREAMS && !self.flows.contains_key(&route) {
             self.leave_out(packet);
@@ -63,12 +67,13 @@ impl Survey {
         }
         let mut code = 0;
         let mut told = false;
+        // What nothing but its length speaks for may turn out to be nothing of ours.
+        if possible(&candidates).all(|candidate| candidate.certainty == Certainty::Weak) {
+            told = self.give(packet, route, None);
+        }
         for candidate in possible(&candidates) {
             code |= code_of(candidate);
             told |= self.give(packet, route, Some(candidate));
-        }
-        if code == 0 {
-            told = self.give(packet, route, None);
         }
         if told {
             *self.flows.entry(route).or_default().entry(code).or_default() += 1;
@@ -146,9 +151,29 @@ fn certainty(code: Code, format: Format) -> u32 {
     code >> shift(format) & 3
 }
 
+fn without(code: Code, format: Format) -> Code {
+    code & !(3 << shift(format))
+}
+
+/// Whether anything speaks for CAEN records in what a source sends to a port.
+fn is_evident(streams: &BTreeMap<StreamKey, Stream>, source: IpAddr, port: u16) -> bool {
+    let key = StreamKey { source, port, format: Some(Format::CaenRecords), ess_type: None };
+    matches!(streams.get(&key).map(|stream| &stream.content), Some(Content::Caen(content)) if content.is_evident())
+}
+
 /// Decides which formats a source sends to a port, and takes the streams of all others away.
 fn settle(streams: &mut BTreeMap<StreamKey, Stream>, source: IpAddr, port: u16, flow: &Flow) {
     let mut left = flow.clone();
+    if !is_evident(streams, source, port) {
+        // Nothing speaks for records without a signature.
+        left = left.into_iter().map(|(code, count)| (without(code, Format::CaenRecords), count)).fold(
+            Flow::new(),
+            |mut sum, (code, count)| {
+                *sum.entry(code).or_default() += count;
+                sum
+            },
+        );
+    }
     let mut kept: Vec<Format> = Vec::new();
     let mut disagreeing: BTreeMap<&'static str, u64> = BTreeMap::new();
     loop {
@@ -201,6 +226,11 @@ fn like(format: Format) -> &'static str {
 }
 
 impl Findings {
+    /// True if nothing is of a format that evforge knows.
+    pub fn is_foreign(&self) -> bool {
+        self.streams.iter().all(|stream| stream.key.format.is_none())
+    }
+
     /// For people.
     pub fn text(&self) -> String {
         let mut text = format!(

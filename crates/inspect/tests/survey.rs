@@ -29,7 +29,12 @@ fn records(count: u32) -> Vec<u8> {
     let mut encoder = RecordEncoder::default();
     encoder.begin();
     for number in 0..count {
-        let record = Record { digitizer: 33, channel: (number % 64) as u8, adc: 100, time: 7 * number };
+        let record = Record {
+            digitizer: 33,
+            channel: (number % 64) as u8,
+            adc: 100 + number as u16,
+            time: 7 * number,
+        };
         assert!(encoder.push(&record));
     }
     encoder.packet().to_vec()
@@ -64,6 +69,28 @@ fn the_majority_decides_where_there_is_no_signature_and_the_rest_is_counted_by_r
     let found = survey(vec![jadaq(); 9].iter().chain(&[records(20)]));
     assert_eq!(found.streams[0].title(), "CAEN jadaq of June 2018", "{}", found.text());
     assert_eq!(found.streams[0].disagreeing.get("like CAEN records"), Some(&1));
+}
+
+/// Packets whose length alone fits are no records: beacons, and numbers that mean something else.
+#[test]
+fn nothing_is_taken_for_records_for_its_length_alone() {
+    let beacon = |number: u8| {
+        let mut bytes = [0_u8; 16];
+        (bytes[1], bytes[5], bytes[6], bytes[7], bytes[11]) = (13, 13, 0x13, 0xC8, number);
+        bytes.to_vec()
+    };
+    let beacons: Vec<_> = (0..200).map(beacon).collect();
+    for port in [9000, 5065] {
+        let mut survey = Survey::default();
+        beacons.iter().for_each(|bytes| survey.take(&packet(bytes, 1, port)));
+        let found = survey.finish();
+        assert!(found.is_foreign() && found.streams.len() == 1, "{}", found.text());
+        assert_eq!((found.streams[0].packets, skeletons(&found).written.len()), (200, 0));
+        assert_eq!(found.streams[0].title().contains("Channel Access"), port == 5065);
+    }
+    let same = vec![7_u8, 3, 0, 1, 9, 9, 9, 9].repeat(40);
+    assert!(survey(&vec![same; 30]).is_foreign(), "one channel and one amplitude");
+    assert!(!survey(&[records(20), records(9)]).is_foreign());
 }
 
 /// 2 readouts of VMM2 have the length of 2 readouts of VMM3 of 2018.

@@ -159,6 +159,7 @@ impl CaptureRun<'_> {
         let lost = skipped_frames::alarms(&state.stages).into_iter().map(InputFault::incomplete);
         state.faults.extend(lost);
         state.faults.extend(reader.faults());
+        state.hints.extend(reader.hints());
         if ending == Ending::Complete {
             let nothing = nothing_read(&state);
             state.faults.extend(nothing);

@@ -12,7 +12,7 @@ use evforge_wire::recognise::{EssRecords, Format};
 
 /// What a configuration reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Expected {
+pub enum Expected {
     /// Whatever comes: a plugin decides for itself.
     Anything,
     /// Packets of this format.
@@ -30,7 +30,7 @@ pub(crate) enum Expected {
 
 impl Expected {
     /// What `config` reads.
-    pub(crate) fn by(config: &Config) -> Self {
+    pub fn by(config: &Config) -> Self {
         match &config.detector {
             DetectorSettings::GdGem(settings) => Self::Format(match settings.format {
                 SrsFormat::Vmm2 => Format::SrsVmm2,
@@ -56,7 +56,7 @@ impl Expected {
     }
 
     /// Whether a stream is what it reads. Heartbeats alone have no records that could be wrong.
-    pub(crate) fn reads(self, stream: &Stream) -> bool {
+    pub fn reads(self, stream: &Stream) -> bool {
         match (self, &stream.content) {
             (Self::Anything, _) => true,
             (Self::Format(format), _) => stream.key.format == Some(format),

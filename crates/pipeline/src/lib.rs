@@ -54,5 +54,6 @@ mod time_source;
 pub mod trace;
 pub mod verdict;
 
+pub use expected::Expected;
 pub use packet_queue::{file_packets_bound, live_packets_bound};
 pub use run_state::ledger_at_start;

@@ -122,3 +122,44 @@ fn a_wiring_that_does_not_fit_is_said() {
         "{printed}"
     );
 }
+
+/// Beacons are on every network, and in every recording of all ports.
+#[test]
+fn other_packets_of_a_recording_are_not_taken_for_a_detectors() {
+    let test = "other_packets_of_a_recording_are_not_taken_for_a_detectors";
+    let case = |name: &str| shared_file(test, &format!("captures/cases/{name}"));
+    let (Some(detector), Some(beacons)) =
+        (case("freia-numbering-restarts-1000.pcap"), case("ca-beacons.pcap"))
+    else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().expect("text").to_owned();
+    // Both are pcap files of the same kind: 24 bytes, then packets.
+    assert_eq!((detector[..4].to_vec(), &detector[20..24]), (beacons[..4].to_vec(), &beacons[20..24]));
+    std::fs::write(path("all.pcap"), [&detector[..], &beacons[24..]].concat()).unwrap();
+    std::fs::write(path("beacons.pcap"), beacons).unwrap();
+    let evforge = |arguments: &[&str]| {
+        let output = Command::new(PROGRAM).args(arguments).output().expect("the program starts");
+        (output.status.code(), text(&output.stdout) + &text(&output.stderr))
+    };
+    let freia = workspace().join("configs/freia.toml").to_str().expect("text").to_owned();
+
+    let (status, said) =
+        evforge(&["inspect", &path("beacons.pcap"), "--config-skeleton", &path("skeleton.toml")]);
+    assert_eq!(status, Some(4), "{said}");
+    assert!(said.contains("to port 5065: EPICS Channel Access (beacon)"), "{said}");
+    assert!(!folder.path().join("skeleton.toml").exists());
+
+    // The port whose packets the configuration reads; its own port, 6006, does not occur.
+    let (status, said) = evforge(&["run", "--config", &freia, "--input", &path("all.pcap")]);
+    assert_eq!(status, Some(0), "{said}");
+    assert!(said.contains("packets       sent 80, received 80, lost 0"), "{said}");
+    assert!(said.contains("of the capture is read; not read: 5 to port 5065"), "{said}");
+    // Its own port, if it occurs, whatever is sent to others.
+    let own = "receive.address=0.0.0.0:5065";
+    let (status, said) = evforge(&["run", "--config", &freia, "--input", &path("all.pcap"), "--set", own]);
+    assert_eq!(status, Some(4), "{said}");
+    assert!(said.contains("only port 5065 of the capture is read; not read: 80 to port"), "{said}");
+    assert!(said.contains("EPICS Channel Access (beacon)"), "{said}");
+}

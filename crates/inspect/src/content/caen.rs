@@ -7,7 +7,7 @@ use evforge_core::sequence::{SequenceTracker, Stamp};
 use evforge_wire::caen::{ElementType, JadaqPacket, JadaqVersion, RecordPacket, SEQUENCE_BITS};
 use evforge_wire::recognise::Format;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Digitisers that are told apart: a number of 32 bits may be anything.
 const MOST: usize = 256;
@@ -31,6 +31,33 @@ pub struct CaenContent {
     not_kept: u64,
     ends_of_run: u64,
     element_types: BTreeMap<&'static str, u64>,
+    times: Neighbours,
+}
+
+/// Digitisers that one sender has at most.
+const DIGITIZERS: usize = 16;
+/// Pairs of neighbouring records that say anything.
+const ENOUGH: u64 = 16;
+/// Ticks between neighbouring records of a packet: the records of a packet were made shortly one after the other.
+const NEAR: u32 = 1 << 22;
+
+/// The times of records next to one another in a packet.
+#[derive(Debug, Default)]
+struct Neighbours {
+    pairs: u64,
+    /// Those that are no further apart than [`NEAR`].
+    near: u64,
+    /// Those that are not at the same time.
+    apart: u64,
+}
+
+impl Neighbours {
+    fn take(&mut self, earlier: u32, later: u32) {
+        let ahead = later.wrapping_sub(earlier);
+        self.pairs += 1;
+        self.near += u64::from(ahead.min(ahead.wrapping_neg()) <= NEAR);
+        self.apart += u64::from(ahead != 0);
+    }
 }
 
 impl CaenContent {
@@ -42,7 +69,22 @@ impl CaenContent {
             not_kept: 0,
             ends_of_run: 0,
             element_types: BTreeMap::new(),
+            times: Neighbours::default(),
         }
+    }
+
+    /// Whether anything speaks for records of 8 bytes, which have no signature: few digitisers, several channels and amplitudes, and
+    /// times that follow one another.
+    pub fn is_evident(&self) -> bool {
+        let Neighbours { pairs, near, apart } = self.times;
+        let channels: BTreeSet<u16> =
+            self.digitizers.values().flat_map(|seen| seen.channels.iter()).collect();
+        pairs >= ENOUGH
+            && 10 * near >= 9 * pairs
+            && 4 * apart >= pairs
+            && self.digitizers.len() <= DIGITIZERS
+            && channels.len() > 1
+            && self.digitizers.values().any(|seen| seen.adc.ends().is_some_and(|(least, most)| least < most))
     }
 
     /// The digitisers with their channels.
@@ -78,6 +120,10 @@ impl CaenContent {
         match self.format {
             Format::CaenRecords => {
                 let Ok(packet) = RecordPacket::parse(bytes) else { return };
+                let sound = || packet.records().filter(|record| !record.is_end_of_run());
+                for (earlier, later) in sound().zip(sound().skip(1)) {
+                    self.times.take(earlier.time, later.time);
+                }
                 for record in packet.records() {
                     if record.is_end_of_run() {
                         self.ends_of_run += 1;

@@ -87,7 +87,7 @@ impl Content {
             Self::Adc(content) => content.take(bytes, arrival),
             Self::Isis(content) => content.take(bytes, arrival),
             Self::Link(content) => content.take(bytes, arrival),
-            Self::Unknown(content) => content.take(bytes),
+            Self::Unknown(content) => content.take(packet),
         }
     }
 

@@ -2,7 +2,10 @@
 
 use crate::channels::Span;
 use crate::report::{Line, line};
+use evforge_core::packet::Packet;
+use evforge_wire::recognise::network_protocol;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 
 /// First bytes that are shown, and packets of which they are.
 const BYTES: usize = 24;
@@ -17,10 +20,16 @@ pub struct UnknownContent {
     counted: u64,
     latest: Option<u64>,
     packets: u64,
+    /// Packets of protocols that are on every network, by their names.
+    protocols: BTreeMap<&'static str, u64>,
 }
 
 impl UnknownContent {
-    pub(super) fn take(&mut self, bytes: &[u8]) {
+    pub(super) fn take(&mut self, packet: &Packet<'_>) {
+        let bytes = packet.bytes;
+        if let Some(protocol) = network_protocol(bytes, packet.origin.destination_port) {
+            *self.protocols.entry(protocol).or_default() += 1;
+        }
         self.packets += 1;
         self.sizes.take(bytes.len() as u64);
         if self.first.len() < PACKETS {
@@ -33,9 +42,17 @@ impl UnknownContent {
         self.latest = number;
     }
 
+    /// The protocols of the packets, if all are of such that are on every network; none otherwise.
+    pub(crate) fn protocols(&self) -> Option<String> {
+        let is_known = self.packets > 0 && self.protocols.values().sum::<u64>() == self.packets;
+        is_known.then(|| self.protocols.keys().copied().collect::<Vec<_>>().join(", "))
+    }
+
     /// Whether the packets count as those of DROP in the layout `raw64be` do.
     fn counts(&self) -> bool {
-        self.packets >= 8 && 2 * self.counted >= self.packets
+        // A counter of 64 bits has zeros in front; what has something else there counts in other bits.
+        let is_counter = self.latest.is_some_and(|latest| latest >> 48 == 0);
+        self.protocols.is_empty() && is_counter && self.packets >= 8 && 10 * self.counted >= 9 * self.packets
     }
 
     pub(super) fn lines(&self) -> Vec<Line> {
@@ -49,7 +66,7 @@ impl UnknownContent {
     }
 
     pub(super) fn json(&self) -> Value {
-        json!({ "sizes": self.sizes.ends(), "first_bytes": self.first, "counts_like_raw64be": self.counts() })
+        json!({ "protocols": self.protocols, "sizes": self.sizes.ends(), "first_bytes": self.first, "counts_like_raw64be": self.counts() })
     }
 }
 

@@ -108,7 +108,7 @@ pub const ALERTS: &[Alert] = &[
         "0s",
         "warning",
         "A source of packets has started its numbering over.",
-        "Its power was cut, or its firmware began anew: see its log. Nothing counts as lost for what it did not send meanwhile.",
+        "Its power was cut, or its firmware has started again: see its log. Nothing counts as lost for what it did not send meanwhile.",
     ),
     alert(
         "EvforgeAlarm",

@@ -1,5 +1,6 @@
 //! Reading capture files into slabs.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -9,6 +10,7 @@ use std::sync::atomic::AtomicBool;
 use evforge_core::counter::{CounterSet, CounterSnapshot};
 use evforge_core::packet::{ArrivalClock, PacketSlab};
 use evforge_core::packet_source::{Fill, PacketSource, SourceError};
+use evforge_core::quantity::grouped;
 
 use super::counters::CaptureCounters;
 use super::error::CaptureError;
@@ -26,9 +28,17 @@ pub struct CaptureReader {
     /// Reading has ended because it was asked for.
     stopped: bool,
     total_bytes: Option<u64>,
-    port: Option<u16>,
+    /// The UDP ports of which packets are delivered; all if there are none.
+    ports: Vec<u16>,
+    /// Packets to other ports, by port, as far as there is room.
+    others: BTreeMap<u16, u64>,
     counters: CaptureCounters,
 }
+
+/// Other ports of which packets are counted one by one.
+const OTHER_PORTS: usize = 256;
+/// Those of them that are named.
+const NAMED_PORTS: usize = 8;
 
 impl CaptureReader {
     /// Opens a capture file and recognises its format (see the [module](crate::capture)). A pipe works as
@@ -89,7 +99,8 @@ impl CaptureReader {
             format: None,
             stopped: false,
             total_bytes,
-            port: None,
+            ports: Vec::new(),
+            others: BTreeMap::new(),
             counters: CaptureCounters::default(),
         }
     }
@@ -102,7 +113,6 @@ impl CaptureReader {
             Err(source) => Err(Fault::Read(source)),
         };
         let format = recognised.map_err(|fault| explain(&self.path, &self.window, &self.counters, fault))?;
-        self.port = self.port.filter(|_| !matches!(format, Format::Pkts(_)));
         self.format = Some(format);
         Ok(())
     }
@@ -110,9 +120,35 @@ impl CaptureReader {
     /// Delivers only packets sent to this UDP port; others are counted. Packets of a `.pkts` file, which
     /// knows no ports, are all delivered.
     #[must_use]
-    pub fn only_port(mut self, port: u16) -> Self {
-        self.port = Some(port).filter(|_| !matches!(self.format, Some(Format::Pkts(_))));
+    pub fn only_port(self, port: u16) -> Self {
+        self.only_ports([port])
+    }
+
+    /// The same for several ports; all packets are delivered if there are none.
+    #[must_use]
+    pub fn only_ports(mut self, ports: impl IntoIterator<Item = u16>) -> Self {
+        self.ports = ports.into_iter().collect();
         self
+    }
+
+    /// What was sent to ports that are not read, in a sentence; none if nothing was.
+    fn others_in_words(&self) -> Option<String> {
+        let mut others: Vec<_> = self.others.iter().map(|(port, packets)| (*packets, *port)).collect();
+        others.sort_by_key(|(packets, port)| (std::cmp::Reverse(*packets), *port));
+        let named = others.iter().take(NAMED_PORTS);
+        let named: Vec<String> =
+            named.map(|(packets, port)| format!("{} to port {port}", grouped(*packets))).collect();
+        let rest = self.counters.other_port
+            - others.iter().take(NAMED_PORTS).map(|(packets, _)| packets).sum::<u64>();
+        let rest = if rest > 0 { format!(", {} to further ports", grouped(rest)) } else { String::new() };
+        let read: Vec<String> = self.ports.iter().map(u16::to_string).collect();
+        (self.counters.other_port > 0).then(|| {
+            format!(
+                "only port {} of the capture is read; not read: {}{rest}. --port N reads another one",
+                read.join(", "),
+                named.join(", ")
+            )
+        })
     }
 
     /// Copies packets behind those that are in `slab` already, until it is full or the file ends. A packet
@@ -178,10 +214,15 @@ impl CaptureReader {
         let Some(length) = format.next_record(&mut self.window)? else {
             return Ok(Some(Fill::End));
         };
+        let is_portless = matches!(format, Format::Pkts(_));
         match format.decode(&self.window.bytes()[..length])? {
             Record::Packet { bytes, original_length, origin } => {
-                if self.port.is_some_and(|port| port != origin.destination_port) {
+                let port = origin.destination_port;
+                if !self.ports.is_empty() && !self.ports.contains(&port) && !is_portless {
                     self.counters.other_port += 1;
+                    if self.others.len() < OTHER_PORTS || self.others.contains_key(&port) {
+                        *self.others.entry(port).or_default() += 1;
+                    }
                 } else {
                     if !slab.push(bytes, original_length, origin) {
                         return Ok(Some(Fill::More));
@@ -228,6 +269,10 @@ impl PacketSource for CaptureReader {
 
     fn counters(&self) -> CounterSnapshot {
         CounterSnapshot::of(&self.counters)
+    }
+
+    fn hints(&self) -> Vec<String> {
+        self.others_in_words().into_iter().collect()
     }
 
     fn is_stopped(&self) -> bool {

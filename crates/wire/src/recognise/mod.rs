@@ -6,6 +6,7 @@
 //! | `srs` | SRS with VMM2, VMM3 of 2018 and VMM3a | the data id |
 //! | `caen` | CAEN records, jadaq | nothing (records); the version, the number of elements |
 //! | `isis` | streaming readout of ISIS, both versions | the marker, the bits that tell the version, lengths that agree |
+//! | `network` | none of a detector: EPICS, DNS, DHCP, NTP and the like | their port and their first bytes |
 //! | `others` | SoNDe, Mesytec, CNCS, sampled channels, packets of link tests | types, framing, lengths that agree |
 //!
 //! The parsers of the formats decide; here is only which of them to ask, and what their answers are worth. Some formats
@@ -16,12 +17,14 @@ mod caen;
 mod candidates;
 mod ess;
 mod isis;
+mod network;
 mod others;
 mod srs;
 
 pub use candidates::{Candidate, Candidates, Certainty, Format};
 pub use ess::{EssLook, EssRecords, look_at_ess};
 pub use isis::isis_fault_in_words;
+pub use network::network_protocol;
 
 /// The formats that a packet may have.
 pub fn recognise(bytes: &[u8]) -> Candidates {
