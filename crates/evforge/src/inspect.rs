@@ -3,6 +3,7 @@
 use crate::CommandError;
 use crate::arguments::{CaptureArguments, OverwriteArguments};
 use crate::exit_status::ExitStatus;
+use crate::fit::try_shipped;
 use crate::input::{is_dump, open_any_until, tell_lost};
 use crate::inspect_dump::inspect_dump;
 use crate::output::{print, write_file};
@@ -59,7 +60,11 @@ pub(crate) fn inspect(arguments: &InspectArguments) -> Result<ExitStatus, Comman
     }
     let stop = stop_on_signals()?;
     let mut source = open_any_until(&path, arguments.capture.port, &stop)?;
-    let (findings, failure) = look_through(source.as_mut(), &path, arguments, limit)?;
+    let (mut findings, failure) = look_through(source.as_mut(), &path, arguments, limit)?;
+    // A pipe cannot be read again, and part of a capture says nothing of all of it.
+    if path.is_file() && !is_dump(&path)? && arguments.limit.is_none() && failure.is_none() {
+        try_shipped(&mut findings, &path, arguments.capture.port, &stop);
+    }
     if arguments.json {
         let text = serde_json::to_string_pretty(&in_json(&path, source.as_ref(), &findings))?;
         print(&format!("{text}\n"))?;

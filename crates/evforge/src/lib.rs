@@ -35,6 +35,7 @@ mod demo;
 mod drop;
 mod dump;
 mod exit_status;
+mod fit;
 mod help;
 mod host;
 mod input;

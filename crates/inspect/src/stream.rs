@@ -23,6 +23,53 @@ pub struct StreamKey {
     pub ess_type: Option<u8>,
 }
 
+/// What a configuration made of the capture that a stream is in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tried {
+    /// Which one, with what has to be set in it.
+    pub configuration: String,
+    /// Readouts that it found.
+    pub readouts: u64,
+    /// Those that it placed: hits, and values that went into histograms.
+    pub placed: u64,
+    /// Events that it formed.
+    pub events: u64,
+    /// For what reasons it has discarded the most readouts.
+    pub reasons: Vec<(&'static str, u64)>,
+}
+
+/// From this share on a configuration fits, in percent.
+const FITS: f64 = 75.0;
+
+impl Tried {
+    fn percent(&self) -> f64 {
+        100.0 * self.placed as f64 / self.readouts.max(1) as f64
+    }
+
+    fn in_words(&self) -> String {
+        let reasons = self.reasons.iter().map(|(reason, count)| format!("{} {reason}", grouped(*count)));
+        let reasons = reasons.collect::<Vec<_>>().join(", ");
+        let discarded = if reasons.is_empty() { reasons } else { format!(" ({reasons})") };
+        format!(
+            "{}: places {:.1} % of {} readouts{discarded}, {} events",
+            self.configuration,
+            self.percent(),
+            grouped(self.readouts),
+            grouped(self.events)
+        )
+    }
+
+    fn json(&self) -> Value {
+        json!({
+            "configuration": self.configuration,
+            "readouts": self.readouts,
+            "placed": self.placed,
+            "events": self.events,
+            "reasons": self.reasons.iter().copied().collect::<BTreeMap<_, _>>(),
+        })
+    }
+}
+
 /// A stream and what is in it.
 #[derive(Debug)]
 pub struct Stream {
@@ -40,6 +87,8 @@ pub struct Stream {
     pub disagreeing: BTreeMap<&'static str, u64>,
     /// What is in the packets.
     pub content: Content,
+    /// What shipped configurations made of it, as far as they have been tried.
+    pub tried: Vec<Tried>,
 }
 
 impl Stream {
@@ -53,6 +102,7 @@ impl Stream {
             faults: BTreeMap::new(),
             disagreeing: BTreeMap::new(),
             content: Content::new(key.format),
+            tried: Vec::new(),
         }
     }
 
@@ -144,7 +194,23 @@ impl Stream {
             lines.push(line("recognised", text));
         }
         lines.extend(self.content.lines());
-        lines.push(line("fits", self.advice()));
+        lines.extend(self.fit_lines());
+        lines
+    }
+
+    /// Which configurations fit: what they have made of the capture, the best first, if they have been tried.
+    fn fit_lines(&self) -> Vec<Line> {
+        let mut tried: Vec<&Tried> = self.tried.iter().collect();
+        tried.sort_by(|one, other| other.percent().total_cmp(&one.percent()));
+        let Some(best) = tried.first() else { return vec![line("fits", self.advice())] };
+        let fits = best.percent() >= FITS;
+        let titles = std::iter::once(if fits { "fits" } else { "nearest" }).chain(std::iter::repeat(""));
+        let mut lines: Vec<Line> =
+            titles.zip(&tried).map(|(title, tried)| line(title, tried.in_words())).collect();
+        if !fits {
+            let todo = "--config-skeleton NEW.toml writes a configuration with the front ends that have sent";
+            lines.push(line("to do", todo));
+        }
         lines
     }
 
@@ -163,6 +229,7 @@ impl Stream {
             "content": self.content.json(),
             "configurations": self.shipped(),
             "advice": self.advice(),
+            "tried": self.tried.iter().map(Tried::json).collect::<Vec<_>>(),
         })
     }
 }

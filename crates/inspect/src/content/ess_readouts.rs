@@ -273,8 +273,8 @@ fn vmm_fault(fault: RecordFault) -> &'static str {
         RecordFault::Fen => "with an impossible FEN",
         RecordFault::Length => "with a wrong length",
         RecordFault::TimeFraction => "with an impossible fraction of a second",
-        RecordFault::Bc => "with an impossible bunch crossing",
-        RecordFault::Adc => "with an impossible amplitude",
+        RecordFault::Bc => "with a bunch crossing above 4095: no VMM3a, or damaged",
+        RecordFault::Adc => "with an amplitude above 1023: ess.accept = [\"any_adc\"] reads them",
         RecordFault::Vmm => "with an impossible VMM",
         RecordFault::Channel => "with an impossible channel",
     }

@@ -140,6 +140,19 @@ fn is_named_and_wired(capture: &Path, named: &str, configuration: &Path, folder:
     let may_plead = GEOMETRY_UNKNOWN.contains(&format);
     assert_eq!(written.contains("UNKNOWN:"), may_plead, "{what}: {written}");
     let mut expected = placed(configuration, capture, folder);
+    // What it says of the shipped configuration is what a run then places.
+    let file = configuration.strip_prefix(workspace()).expect("a shipped configuration");
+    for stream in streams {
+        let tried = stream["tried"].as_array().expect("a list");
+        let tried = tried.iter().find(|tried| tried["configuration"] == in_text(file));
+        let is_tried = tried.is_some();
+        let is_part_of_program = !file.starts_with("configs/reference-2018");
+        let needs_more = matches!(in_text(capture).rsplit('.').next(), Some("h5"));
+        assert_eq!(is_tried, is_part_of_program && !needs_more, "{what}: {stream:#}");
+        if let Some(tried) = tried {
+            assert_eq!(tried["placed"].as_u64(), Some(expected.0 + expected.1), "{what}: {tried:#}");
+        }
+    }
     if named.contains("CBM") && expected.0 == 0 {
         // The shipped configuration is an example with one integrating monitor; the recording has three.
         assert_eq!(expected.1, 3874);

@@ -1,0 +1,95 @@
+//! How much of a capture the shipped configurations place that may fit it: each forms events of it, as `run` would, and nothing is
+//! written.
+
+use crate::input::open_until;
+use evforge_config::Config;
+use evforge_core::counter::{Law, Role};
+use evforge_core::run_state::{LedgerTotals, discards};
+use evforge_inspect::configurations::with_key;
+use evforge_inspect::stream::{Stream, Tried};
+use evforge_inspect::survey::Findings;
+use evforge_lab::shipped;
+use evforge_net::clock::SystemClock;
+use evforge_outputs::packet_tap::PacketTap;
+use evforge_pipeline::capture_run::CaptureRun;
+use evforge_pipeline::monitor_tap::MonitorTap;
+use evforge_pipeline::run_control::RunControl;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// Configurations that are tried, those of the streams with most packets first.
+const MOST: usize = 8;
+/// Reasons that are named.
+const REASONS: usize = 2;
+
+/// Tries the configurations of the streams on the capture that they are from, of which packets to `port` are looked at, if one is given.
+pub(crate) fn try_shipped(findings: &mut Findings, path: &Path, port: Option<u16>, stop: &Arc<AtomicBool>) {
+    let mut known: BTreeMap<(&'static str, Option<&'static str>), Option<Tried>> = BTreeMap::new();
+    for stream in &mut findings.streams {
+        for (name, key) in candidates(stream) {
+            if known.len() == MOST && !known.contains_key(&(name, key)) {
+                continue;
+            }
+            let tried = known.entry((name, key)).or_insert_with(|| {
+                let config = shipped_as(name, key)?;
+                tried(name, key, &config, path, port, stop)
+            });
+            stream.tried.extend(tried.clone());
+        }
+    }
+}
+
+/// The shipped configurations that may fit a stream, each with a key that has to be set in it.
+fn candidates(stream: &Stream) -> Vec<(&'static str, Option<&'static str>)> {
+    let shipped = stream.shipped();
+    let key = stream.key.format.and_then(with_key);
+    // The key belongs to the last one.
+    let last = shipped.len().saturating_sub(1);
+    (0..).zip(shipped).map(|(place, name)| (*name, key.filter(|_| place == last))).collect()
+}
+
+/// A configuration that is part of the program.
+fn shipped_as(name: &str, key: Option<&str>) -> Option<Config> {
+    let name = name.strip_prefix("configs/")?.strip_suffix(".toml")?;
+    let overrides: Vec<String> = key.map(|key| key.replace(" = ", "=")).into_iter().collect();
+    shipped::configuration(name, &overrides).ok()
+}
+
+/// What a configuration places; none if it cannot read the capture, or finds no readouts in it.
+fn tried(
+    name: &str,
+    key: Option<&str>,
+    config: &Config,
+    path: &Path,
+    port: Option<u16>,
+    stop: &Arc<AtomicBool>,
+) -> Option<Tried> {
+    let run = CaptureRun {
+        config,
+        input: open_until(path, port, config, stop).ok()?,
+        outputs: Vec::new(),
+        clock: Arc::new(SystemClock::start()),
+        on_waiting: Arc::new(|_| {}),
+        samples: None,
+        stop,
+        monitor: MonitorTap::default(),
+        packets: PacketTap::default(),
+        control: RunControl::default(),
+    };
+    let ledger = run.run(|_| {}).ok()?.state.ledger;
+    let totals = LedgerTotals::of(&ledger);
+    let integrated = ledger.counters.sum(|role| role == Role::Leaves(Law::Readouts)).unwrap_or(0);
+    let mut reasons: Vec<_> =
+        discards(&ledger.counters).into_iter().filter(|found| found.of == Law::Readouts.name()).collect();
+    reasons.sort_by_key(|found| std::cmp::Reverse(found.count));
+    let reasons = reasons.into_iter().filter(|found| found.count > 0).take(REASONS);
+    Some(Tried {
+        configuration: key.map_or_else(|| name.to_owned(), |key| format!("{name}, with {key}")),
+        readouts: totals.readouts.filter(|&readouts| readouts > 0)?,
+        placed: totals.hits.unwrap_or(0) + integrated,
+        events: totals.events,
+        reasons: reasons.map(|found| (found.reason, found.count)).collect(),
+    })
+}
