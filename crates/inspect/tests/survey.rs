@@ -88,7 +88,7 @@ fn nothing_is_taken_for_records_for_its_length_alone() {
         assert_eq!((found.streams[0].packets, skeletons(&found).written.len()), (200, 0));
         assert_eq!(found.streams[0].title().contains("Channel Access"), port == 5065);
     }
-    let same = vec![7_u8, 3, 0, 1, 9, 9, 9, 9].repeat(40);
+    let same = [7_u8, 3, 0, 1, 9, 9, 9, 9].repeat(40);
     assert!(survey(&vec![same; 30]).is_foreign(), "one channel and one amplitude");
     assert!(!survey(&[records(20), records(9)]).is_foreign());
 }
