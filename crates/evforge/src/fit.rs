@@ -17,7 +17,7 @@ use evforge_pipeline::run_control::RunControl;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Configurations that are tried, those of the streams with most packets first.
 const MOST: usize = 8;
@@ -79,6 +79,10 @@ fn tried(
         control: RunControl::default(),
     };
     let ledger = run.run(|_| {}).ok()?.state.ledger;
+    if stop.load(Ordering::Relaxed) {
+        // Part of a capture says nothing of all of it.
+        return None;
+    }
     let totals = LedgerTotals::of(&ledger);
     let integrated = ledger.counters.sum(|role| role == Role::Leaves(Law::Readouts)).unwrap_or(0);
     let mut reasons: Vec<_> =
