@@ -297,10 +297,6 @@ impl RunReport {
         line("readouts", rate_if_known(totals.readouts));
         line("hits", rate_if_known(totals.hits));
         line("events", rate(totals.events));
-        if let Some(calendar) = state.calendar.filter(|calendar| calendar.origin == CalendarOrigin::Detector)
-        {
-            line("date", calendar.origin.text().to_owned());
-        }
         for (name, events) in &state.vetoes {
             line("  marked", format!("{} events: {name}", grouped(*events)));
         }
@@ -325,6 +321,10 @@ impl RunReport {
         }
         for (title, content) in time_source::lines(ledger) {
             line(title, content);
+        }
+        if let Some(calendar) = state.calendar.filter(|calendar| calendar.origin == CalendarOrigin::Detector)
+        {
+            line("date", calendar.origin.text().to_owned());
         }
         if let Some(latency) = self.latency {
             line("latency", format!("arrival to event: {latency}"));
