@@ -227,6 +227,10 @@ colours: ## Regenerate the page's table of colours from crates/picture; then bui
 counters: ## Regenerate docs/counters.md from the declarations
 	EVFORGE_UPDATE=1 $(CARGO) test --locked -p evforge --test program counter_table
 
+.PHONY: schema
+schema: ## Regenerate configs/evforge.schema.json, and the tables of keys in docs/configuration.md, from the declarations
+	EVFORGE_UPDATE=1 $(CARGO) test --locked -p evforge --test program schema
+
 .PHONY: metrics
 metrics: ## Regenerate docs/metrics.md, and the boards and alert rules in contrib, from the declarations
 	EVFORGE_UPDATE=1 $(CARGO) test --locked -p evforge --test control up_to_date

@@ -80,7 +80,7 @@ gzip --best --no-name "$stage"/man/*.1
 for shell in bash:evforge zsh:_evforge fish:evforge.fish; do
     "$program" completion "${shell%%:*}" >"$stage/completion/${shell#*:}"
 done
-cp configs/*.toml packaging/write-example.conf packaging/helper.toml "$stage/configs/"
+cp configs/*.toml configs/evforge.schema.json packaging/write-example.conf packaging/helper.toml "$stage/configs/"
 python3 scripts/third-party-licences.py "$target" >"$stage/licences-of-libraries.txt"
 version=$("$program" --version | awk '{ print $2 }')
 # Nothing of the umask of whoever builds.

@@ -138,7 +138,7 @@ function places(page, scale) {
 
 /** That nothing sets the clock is of the host that the pictures are made on, and not of what they show. */
 function withoutClock() {
-  if (document.getElementById("signs").textContent !== "nothing sets the clock of this host") return;
+  if (document.getElementById("signs").textContent !== "clock not synchronised (no chrony, ntpd or PTP running)") return;
   document.styleSheets[0].insertRule("#signs { display: none }");
 }
 

@@ -145,6 +145,9 @@ tests_failed=$(awk '
     /targets? failed:$/ { listing = 1; next }
     listing && /^ +`/ { print "failed: cargo test " $0 }
 ' "$log" | tr -d '`' | sort -u)
+# Why: where each assertion stands that did not hold, and the beginning of its message.
+reasons=$(awk '/^thread .* panicked at / { place = $0; sub(/^.* panicked at /, "", place); getline
+    print "because: " place " " substr($0, 1, 300) }' "$log")
 read -r passed broken ignored < <(awk '/^test result:/ { passed += $4; failed += $6; ignored += $8 }
     END { print passed + 0, failed + 0, ignored + 0 }' "$log")
 # The last line is the number.
@@ -161,7 +164,7 @@ echo "took longest:"
 for name in "${failed[@]}"; do
     echo "failed: $name"
 done
-[ -z "$tests_failed" ] || echo "$tests_failed"
+[ -z "$tests_failed" ] || printf '%s\n%s\n' "$tests_failed" "$reasons"
 printf '%s' "$skip_list"
 # A skipped test has passed for cargo, unless it was marked #[ignore].
 echo "$((passed - skipped + ignored)) passed, $((broken)) failed, $skipped skipped"

@@ -74,16 +74,21 @@ export function saveSnapshot(canvas: HTMLCanvasElement, title: string): void {
     if (!blob) return;
     const link = document.createElement("a");
     link.href = URL.createObjectURL(blob);
-    const time = new Date().toISOString().slice(0, 19).replace(/[-:]/g, "");
+    const time = isoSeconds(new Date()).replace(/[-:]/g, "");
     link.download = `${title.replace(/[^\w.-]+/g, "-")}-${time}.png`;
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
   }, "image/png");
 }
 
+/** Read in other places than that of the browser: in UTC. */
+function isoSeconds(date: Date): string {
+  return `${date.toISOString().slice(0, 19)}Z`;
+}
+
 function linesOf(model: Model, view: View, words: string[]): Line[] {
   const { hello, frame, status } = model;
-  const lines: Line[] = [{ text: `${hello?.title ?? "evforge"}, ${new Date().toLocaleString([], { hour12: false })}`, bold: true }];
+  const lines: Line[] = [{ text: `${hello?.title ?? "evforge"}, ${isoSeconds(new Date())}`, bold: true }];
   lines.push({ text: words.filter((word) => word !== "").join("; ") });
   if (frame && !hello?.content) {
     const { picture, events, all, seconds, pulses } = frame.head;

@@ -52,4 +52,5 @@ export function onToken(changed: () => void): void {
 
 /** Why nothing can be changed without it. */
 export const withoutToken =
-  "To switch it, open the page by the address with #token= that evforge says on its terminal when it starts";
+  "To switch it, use evforge ctl on the host of the run, or open this page with #token=TOKEN behind its address. " +
+  "The token is in the file control.token_file, or in the address that the run says when it starts";

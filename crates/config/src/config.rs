@@ -1,7 +1,7 @@
 //! A configuration: the tables that every run has, and the detector.
 
-use crate::detectors::{DetectorSettings, Parts, SECTIONS};
-use crate::document::{Document, TableError, Tables, locate};
+use crate::detectors::{DetectorSettings, Parts, SECTIONS, send_alongside};
+use crate::document::{Document, TableError, Tables, from_disk, locate};
 use crate::forming_threads::FormingThreads;
 use crate::{
     ChangeSettings, ConfigError, FormCount, InputSettings, ReceiveSettings, SequenceSettings, ServeSettings,
@@ -17,9 +17,11 @@ use evforge_core::run_identity::RunIdentity;
 use evforge_core::settings::SettingsError;
 use evforge_detect::adc_readout::SampleSink;
 use evforge_detect::beam_monitors::BeamMonitorSettings;
-use evforge_detect::settings::HeldHits;
 use evforge_detect::workers::Workers;
+use evforge_inspect::expected::Expected;
 use evforge_log::LogSettings;
+use evforge_sim::simulation::{Simulated, SimulationError, SimulationSettings};
+use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
 use std::ops::{Deref, DerefMut};
@@ -27,11 +29,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// What a configuration says whatever the detector: all that a command needs which forms no events.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, JsonSchema)]
 pub struct CommonConfig {
-    /// Name of the instrument.
+    /// Name of the instrument, in reports and files.
+    #[schemars(length(min = 1, max = LONGEST_NAME), extend("x-range" = "not empty"))]
     pub name: String,
-    /// How packets travel.
+    /// How packets and events travel.
     pub input: InputSettings,
     /// How packets come in live.
     pub receive: ReceiveSettings,
@@ -40,30 +43,38 @@ pub struct CommonConfig {
     /// How many threads receive, and where threads run.
     pub threads: ThreadSettings,
     /// The source's pulses.
+    #[schemars(with = "PulseSource")]
     pub pulses: PulseTrain,
-    /// Rules that mark events.
+    /// Events that should not be trusted. A veto marks events and counts them; it deletes none.
+    #[schemars(rename = "veto", length(max = MOST_VETOES))]
     pub vetoes: Vec<Veto>,
     /// What the run is called, and whose it is.
     pub run: RunIdentity,
-    /// Parameters of the detector that change at a time of the data.
+    /// Thresholds that change during a run, at a time of the data.
+    #[schemars(rename = "change")]
     pub changes: Vec<ChangeSettings>,
     /// How a run can be asked while it goes on.
     pub control: ControlSettings,
-    /// What a service needs to know that has one run after the other.
+    /// A service that has one run after the other (`evforge serve`).
     pub serve: ServeSettings,
     /// What the program says, how much of it, and where to.
     pub log: LogSettings,
-    /// Where the pixels of the detector are; none if nobody has said.
+    /// Where the pixels of the detector are.
     pub placement: Option<PlacementSettings>,
     /// The tables `[outputs.…]`, by name, as they are written: each kind of output reads its own.
+    #[schemars(skip)]
     pub outputs: BTreeMap<String, toml::Value>,
     /// The configuration as TOML text, overrides included.
+    #[schemars(skip)]
     pub text: String,
     /// The same before anything was overridden in it: where values come from.
+    #[schemars(skip)]
     pub file_text: String,
     /// The file that it is from.
+    #[schemars(skip)]
     pub path: PathBuf,
     /// What was overridden in the text of the file.
+    #[schemars(skip)]
     pub overrides: Vec<String>,
 }
 
@@ -156,7 +167,7 @@ impl CommonConfig {
 
     fn document(&self) -> Document {
         let Self { path, text, file_text, overrides, .. } = self.clone();
-        Document { path, text, file_text, overrides }
+        Document { path, text, file_text, overrides, read_file: from_disk }
     }
 
     /// What the stage has to know that assigns pulses to the events of `detector`. The calendar follows from the readout
@@ -198,7 +209,7 @@ impl Config {
         Self::of(Document::new(path, text, overrides, &SECTIONS)?)
     }
 
-    fn of(document: Document) -> Result<Self, ConfigError> {
+    pub(crate) fn of(document: Document) -> Result<Self, ConfigError> {
         let (common, found) = read(document)?;
         if let Some(Found { section, detector, monitors, notes }) = found {
             return Ok(Self { common, section, detector, monitors, notes });
@@ -234,19 +245,18 @@ impl Config {
         Self::read(path, &changes)
     }
 
-    /// How the detector forms events, by the name in the configuration, if it offers a choice.
-    pub fn strategy(&self) -> Option<&'static str> {
-        self.detector.strategy()
+    /// The packets that it reads.
+    pub fn expected(&self) -> Expected {
+        let monitors = self.monitors.as_ref().and_then(|monitors| monitors.type_alongside().ok());
+        self.detector.expected(monitors)
     }
 
-    /// What may wait for its time, if the detector puts hits or events into order.
-    pub fn held_hits(&self) -> Option<HeldHits> {
-        self.detector.held_hits()
-    }
-
-    /// True if the detector makes averaged waveforms.
-    pub fn makes_averages(&self) -> bool {
-        self.detector.makes_averages()
+    /// The simulation of its detector.
+    ///
+    /// # Errors
+    /// If it cannot be simulated, or not so.
+    pub fn simulated(&self, settings: &SimulationSettings) -> Result<Simulated, SimulationError> {
+        self.detector.simulated(settings, self.pulses)
     }
 
     /// A fresh detector.
@@ -297,7 +307,11 @@ impl Config {
         workers: Option<Arc<dyn Workers>>,
     ) -> Result<Box<dyn Detector>, SettingsError> {
         let monitors = self.monitors.as_ref();
-        let built = self.detector.build(Parts { averages, monitors, workers });
+        let mut settings = self.detector.clone();
+        let alongside = monitors.zip(settings.ess_mut());
+        let built = alongside
+            .map_or(Ok(()), |(monitors, ess)| send_alongside(ess, monitors))
+            .and_then(|()| settings.build(Parts { averages, monitors, workers }));
         let mut detector = built.map_err(|error| in_section(self.section, error))?;
         detector.confirm_numbers_above(self.sequence.confirm);
         for (index, entry) in self.changes.iter().enumerate() {
@@ -315,16 +329,16 @@ impl Config {
 const LONGEST_NAME: usize = 1024;
 
 /// The table that all detectors of the ESS readout share.
-const ESS: &str = "ess";
+pub(crate) const ESS: &str = "ess";
 
 /// The names of sections with the ESS readout begin so.
-const ESS_DETECTORS: &str = "ess_";
+pub(crate) const ESS_DETECTORS: &str = "ess_";
 
 /// The section of beam monitors, alone or alongside a detector.
-const MONITORS: &str = "ess_beam_monitors";
+pub(crate) const MONITORS: &str = "ess_beam_monitors";
 
 /// All keys at the top of a configuration.
-const KEYS: [&str; 17 + SECTIONS.len()] = {
+pub(crate) const KEYS: [&str; 17 + SECTIONS.len()] = {
     let mut keys = ["name"; 17 + SECTIONS.len()];
     let common = [
         "name",
@@ -396,9 +410,15 @@ fn read_tables(document: &Document) -> Result<(CommonConfig, Option<Found>), Tab
     let found = match section {
         Some(section) => {
             let monitors = if section == MONITORS { None } else { tables.take(MONITORS)? };
-            let mut detector = DetectorSettings::read(section, &mut tables, folder)?;
-            if let Some(channel) = channel {
-                detector.set_pulse_channel(section, channel)?;
+            let mut detector = DetectorSettings::read(section, &mut tables)?;
+            detector.read_files(section, (folder, document.read_file), &mut tables.notes)?;
+            if let Some(channel) = channel
+                && !detector.set_pulse_channel(channel)
+            {
+                let problem = format!(
+                    "pulses are taken from a channel of [adc_readout] only: [{section}] has none for them, leave it out"
+                );
+                return Ok(SettingsError::refuse("pulses.channel", problem)?);
             }
             Some(Found { section, detector, monitors, notes: std::mem::take(&mut tables.notes) })
         }
@@ -416,11 +436,19 @@ fn read_tables(document: &Document) -> Result<(CommonConfig, Option<Found>), Tab
             return Ok(SettingsError::refuse("threads.form", problem)?);
         }
         if let Some(monitors) = monitors {
-            let checked = monitors.check().and_then(|()| detector.check_alongside(monitors));
+            let alongside = || detector.clone().ess_mut().map_or(Ok(()), |ess| send_alongside(ess, monitors));
+            let checked = monitors.check().and_then(|()| alongside());
             checked.map_err(|error| in_section(MONITORS, error))?;
         }
     }
     Ok((common, found))
+}
+
+/// The packets that a configuration reads, whose files need not be there.
+pub(crate) fn expected_of(text: &str) -> Option<Expected> {
+    let mut tables = Tables::parse(text).ok()?;
+    let section = section_of(&tables).ok()??;
+    Some(DetectorSettings::read(section, &mut tables).ok()?.expected(None))
 }
 
 /// The one section of a detector, if there is one.

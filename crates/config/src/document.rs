@@ -18,14 +18,24 @@ pub(crate) struct Document {
     /// The text before anything was overridden in it.
     pub(crate) file_text: String,
     pub(crate) overrides: Vec<String>,
+    /// How files are read that it names: of one that is part of the program, so are they.
+    pub(crate) read_file: ReadFile,
+}
+
+/// Reads the text of a file that a configuration names.
+pub(crate) type ReadFile = fn(&Path) -> std::io::Result<String>;
+
+/// Reads it from the disk.
+pub(crate) fn from_disk(path: &Path) -> std::io::Result<String> {
+    whole_file::text(path, whole_file::SETTINGS)
 }
 
 impl Document {
     /// A file, with `overrides` (`key=value`) applied in their order. In them `detector` stands for the one of `sections`
     /// that the file has.
     pub(crate) fn read(path: &Path, overrides: &[String], sections: &[&str]) -> Result<Self, ConfigError> {
-        let text = whole_file::text(path, whole_file::SETTINGS)
-            .map_err(|source| ConfigError::Unreadable { path: path.to_owned(), source })?;
+        let text =
+            from_disk(path).map_err(|source| ConfigError::Unreadable { path: path.to_owned(), source })?;
         Self::new(path, &text, overrides, sections)
     }
 
@@ -41,6 +51,7 @@ impl Document {
             text: text.to_owned(),
             file_text: text.to_owned(),
             overrides: Vec::new(),
+            read_file: from_disk,
         };
         if overrides.is_empty() {
             return Ok(plain);
@@ -176,14 +187,23 @@ impl<'t> Tables<'t> {
     }
 }
 
-/// An error of serde without the name that a table has in the code.
+/// An error of serde without the names that a table and a number have in the code.
 fn in_words(message: &str) -> String {
-    match message.trim_end().rsplit_once("expected struct ") {
-        Some((before, name)) if name.chars().all(char::is_alphanumeric) => {
-            format!("{before}expected a table")
-        }
-        _ => message.to_owned(),
-    }
+    let Some((before, name)) = message.trim_end().rsplit_once("expected ") else { return message.to_owned() };
+    let most = match name {
+        "u8" => u8::MAX.into(),
+        "u16" => u16::MAX.into(),
+        "u32" => u32::MAX.into(),
+        // TOML has no larger ones.
+        "u64" | "usize" => i64::MAX as u64,
+        _ => match name.strip_prefix("struct ") {
+            Some(name) if name.chars().all(char::is_alphanumeric) => {
+                return format!("{before}expected a table");
+            }
+            _ => return message.to_owned(),
+        },
+    };
+    format!("{before}expected a whole number from 0 to {most}")
 }
 
 /// The key whose value stands at `span`, as `a.b[2].c`.

@@ -14,6 +14,9 @@ pub enum ConfigError {
         /// What the system says.
         source: std::io::Error,
     },
+    /// evforge comes with no configuration of a name.
+    #[error("{0}")]
+    NotShipped(String),
     /// The file, or an override, does not make a valid configuration.
     #[error("{}{}: {}", path.display(), place.map_or(String::new(), |(line, column)| format!(":{line}:{column}")), with_suggestion(problem))]
     Invalid {

@@ -2,23 +2,32 @@
 
 use evforge_core::quantity::ByteSize;
 use evforge_core::settings::SettingsError;
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 /// How packets travel to the detector and events from it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct InputSettings {
-    /// Packets that one slab holds at most.
+    /// Most packets in one slab (the memory that packets are read or received into). Live: at least 4096.
+    #[schemars(range(min = 1, max = 1 << 16), extend("x-unit" = "packets"))]
     pub packets_per_slab: usize,
-    /// Bytes that one slab holds at most.
+    /// Most bytes of packets in one slab. Live: at least 8 MiB.
+    #[schemars(extend("x-range" = "up to 1 GiB; raised to 65 507 B"))]
     pub bytes_per_slab: ByteSize,
-    /// Events that one batch holds at most.
+    /// Most events that are handed to the outputs at once.
+    #[schemars(range(min = 1, max = 1 << 24), extend("x-unit" = "events"))]
     pub events_per_batch: usize,
-    /// Memory of packets that have been received live and wait to be formed into events, of each receiving thread.
+    /// Memory for packets that have been received live and wait to be formed into events, for each receiving thread: enough for the peak of
+    /// a pulse ([receive.md](receive.md#the-peak-of-a-pulse)).
+    #[schemars(extend("x-range" = "1 MiB to 64 GiB; at least four pieces of 0.6 MB"))]
     pub queue: ByteSize,
-    /// 1: one thread reads and forms in turn; 2: one reads while the other forms.
+    /// 1: one thread reads or receives and forms, in turn. 2: a thread for each.
+    #[schemars(range(min = 1, max = 2))]
     pub threads: usize,
-    /// Per cent of the readouts, or of the hits, that may have no place in the configuration without an alarm.
+    /// More readouts than this without a place (channels that nothing is wired to, impossible fields, times far from the pulse), or more
+    /// hits outside the geometry, are an alarm that names the reason and what to do.
+    #[schemars(range(max = 100), extend("x-unit" = "per cent"))]
     pub unplaced_percent: u8,
 }
 

@@ -66,6 +66,7 @@
 //! | what a run of a service may set for itself | `of_runs` |
 //! | a pool of threads that help the one that asks | `helpers` |
 //! | threads that share the forming of events | [`forming_threads`] |
+//! | the JSON Schema of a configuration | [`schema`] |
 //! | threads for the regions of a partitioned panel | [`region_threads`] |
 
 #![forbid(unsafe_code)]
@@ -83,15 +84,17 @@ mod of_runs;
 mod origins;
 mod receive;
 pub mod region_threads;
+pub mod schema;
 mod sequence;
 mod serve;
+pub mod shipped;
 mod side_file;
 mod threads;
 
 pub use change::ChangeSettings;
 pub use config::{CommonConfig, Config};
-pub use detectors::DetectorSettings;
 pub use detectors::plugin::PluginSettings;
+pub use detectors::{ConfiguredDetector, DetectorSettings, PartsByOrigin};
 pub use error::ConfigError;
 pub use evforge_core::quantity::{ByteSize, Frequency, QuantityError, Rate, TimeSpan};
 pub use file_names::NameParts;

@@ -1,5 +1,6 @@
 //! The `[receive]` section: how packets come in live.
 
+use evforge_core::endpoint::HostAndPort;
 use evforge_core::feed::STALLED_AFTER;
 use evforge_core::quantity::{ByteSize, TimeSpan};
 use evforge_core::settings::SettingsError;
@@ -7,6 +8,7 @@ use evforge_net::host_counters::CountersRead;
 use evforge_net::live_receiver::{ReceiveMethod, ReceivePlan};
 use evforge_net::socket::ReceiverOptions;
 use evforge_net::xdp::{ChecksumPolicy, XdpOptions};
+use schemars::JsonSchema;
 use serde::Deserialize;
 use std::net::{IpAddr, SocketAddr};
 use std::num::TryFromIntError;
@@ -17,55 +19,77 @@ const MICROSECOND: u64 = 1_000_000;
 const SECOND: u64 = 1_000_000 * MICROSECOND;
 
 /// `[receive]`: how packets come in.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ReceiveSettings {
-    /// Which way.
+    /// `"socket"`: through a kernel socket. `"xdp"`: by AF_XDP, or not at all. `"auto"`: by AF_XDP if `interface` is set and its driver runs
+    /// XDP programs itself, else through a socket. What was chosen is reported with the reason.
     pub method: ReceiveMethod,
     /// Network interface to receive from by AF_XDP.
     pub interface: Option<String>,
-    /// Numbers of its queues; none: all.
+    /// Numbers of its queues, as in `[0, 1]`. Packets in other queues go through the kernel.
+    #[schemars(extend("x-default" = "all"))]
     pub queues: Option<Vec<u32>>,
-    /// Have the network card bring the ports to these queues by flow rules.
+    /// AF_XDP: have the network card bring the ports to the queues that are received from (`queues`, or all), port after port. The rules are
+    /// removed at the end. A card that has no such rules is a warning ([receive.md](receive.md#flow-rules)).
     pub flow_rules: bool,
-    /// Frames that can wait in each queue, and their memory.
+    /// AF_XDP: frames that can wait in each queue. Each locks 4096 bytes of memory.
+    #[schemars(range(min = 64, max = 131_072), extend("x-unit" = "frames", "x-range" = "power of two, 64 to 131072"))]
     pub ring: u32,
-    /// Checksums of packets that come by AF_XDP.
+    /// AF_XDP: what is done about wrong checksums of IPv4 and UDP. The kernel drops such packets for its sockets.
     pub checksums: ChecksumPolicy,
-    /// Counters of the host that are read to find the places of losses.
+    /// Which counters of the host are read to find the [loss breakdown](loss.md): the kernel's tables and those of the interfaces in use, the
+    /// kernel's tables only, or none.
     pub loss_counters: CountersRead,
-    /// Local address (or the name of a host) and port. A multicast address is joined, too.
-    #[serde(deserialize_with = "evforge_core::endpoint::from_text")]
+    /// Local address and port. `[::]:6006` takes IPv4 and IPv6. Of a **capture** with several ports, too, only this one and `ports` are read if
+    /// they occur; else the ports whose packets the configuration reads. The others are counted by port in a hint, and `--port` reads
+    /// another one.
+    #[serde(with = "HostAndPort")]
     pub address: SocketAddr,
-    /// Further ports, at the same address.
+    /// Further ports at the same address, as in `[6007, 6008]`: they belong to the same stream.
+    #[schemars(inner(range(min = 1)), extend("x-range" = "1 to 65535"))]
     pub ports: Vec<u16>,
-    /// Sockets for each port, over which the kernel spreads the senders.
+    /// Sockets for each port (SO_REUSEPORT). The kernel spreads the senders over them by address and port, so that several threads can receive
+    /// (`threads.receive.count`). One sender never uses more than one. With AF_XDP it has no effect.
+    #[schemars(range(min = 1, max = 256))]
     pub sockets: usize,
-    /// Multicast groups to join.
+    /// Multicast groups to join: `[{ address = "239.1.2.3", interface = "eth1" }]`. Without `interface` it is that of the route to the group.
+    /// With a group's own address as `address` that group is joined, and nothing else is received.
     pub groups: Vec<MulticastGroup>,
-    /// Receive buffer to ask the kernel for.
+    /// Receive buffer to ask the kernel for (with AF_XDP: of the kernel socket). If the kernel grants less, a warning gives the command that
+    /// allows more.
+    #[schemars(extend("x-range" = "1 B to 1 GiB − 1 B"))]
     pub buffer: ByteSize,
-    /// Let the kernel hand over several datagrams in one piece (UDP_GRO).
+    /// Let the kernel hand over several datagrams in one piece (UDP_GRO). Faster. The socket then counts drops in pieces, so its count is a
+    /// lower bound of the packets lost there ([loss.md](loss.md)).
     pub coalesce: bool,
-    /// Memory for one datagram without `coalesce`; larger ones are cut and counted.
+    /// Memory for one datagram with `coalesce = false`. Larger datagrams are cut and counted.
+    #[schemars(extend("x-range" = "1 B to 64 KiB"))]
     pub slot: ByteSize,
-    /// How long to spin for packets before sleeping.
+    /// How long to spin for packets before sleeping in the kernel. Spinning costs the core, waking up costs some 50 us.
     pub spin: TimeSpan,
-    /// The kernel stamps each packet when it arrives, and not this program when it fetches it.
+    /// The kernel stamps each packet when it arrives, and not this program a batch of them when it fetches it. Costs some 50 ns for each packet;
+    /// latencies then contain the time in the socket's buffer.
     pub kernel_stamps: bool,
-    /// How long the kernel asks the card for packets before it waits for an interrupt; none: not at all.
+    /// How long the kernel asks the network card for packets itself before it waits for an interrupt (SO_BUSY_POLL). It shortens the path of
+    /// single packets; most drivers of cards know it, virtual interfaces do not. Without the capability CAP_NET_ADMIN interrupts continue as
+    /// well, with a warning.
+    #[schemars(extend("x-range" = "1 us to 1 ms"))]
     pub busy_poll: Option<TimeSpan>,
-    /// How long no packet may come until the feed is said to be stalled.
+    /// Page, terminal and report say *No data for …* when no packet has come for so long. Longer for detectors that send seldom and have no
+    /// heartbeats.
+    #[schemars(extend("x-range" = "1 s to 1 h"))]
     pub stalled_after: TimeSpan,
 }
 
 /// A multicast group to receive.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MulticastGroup {
     /// Its address.
     pub address: IpAddr,
-    /// The network interface to receive it from; none: that of the route to it.
+    /// The network interface to receive it from.
+    #[schemars(extend("x-default" = "that of the route to it"))]
     pub interface: Option<String>,
 }
 

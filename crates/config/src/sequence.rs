@@ -2,16 +2,19 @@
 
 use evforge_core::sequence::CONFIRM;
 use evforge_core::settings::SettingsError;
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 /// Largest limit: a larger step ahead is a restart of the numbering, which must always be confirmed.
 const LARGEST: u64 = 1 << 20;
 
 /// `[sequence]`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SequenceSettings {
-    /// Packets: a number further ahead than this counts only when the next one follows it.
+    /// A number that is further ahead than this counts only when the next number follows it ([loss.md](loss.md#one-damaged-number)). Restarts
+    /// of the numbering must always be confirmed so. Plugins follow their numbers by themselves.
+    #[schemars(range(min = 1, max = 1_048_576), extend("x-unit" = "packets"))]
     pub confirm: u64,
 }
 

@@ -1,24 +1,29 @@
 //! The table `[serve]`: a service that has one run after the other.
 
 use evforge_core::settings::SettingsError;
+use schemars::JsonSchema;
 use serde::Deserialize;
 use std::path::PathBuf;
 
 /// `[serve]`: what `evforge serve` needs to know. Other commands have no use for it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ServeSettings {
     /// Begin with a run, and do not wait for one to be started.
     pub start_at_once: bool,
-    /// Outputs that get events between runs, too, by their names in `[outputs]`; if it is left out, live views and Graphite.
+    /// Outputs that get events between runs, too, by their names in `[outputs]`.
+    #[schemars(extend("x-default" = "live views, Graphite"))]
     pub between_runs: Option<Vec<String>>,
-    /// Where the packets of each run are recorded: a name with `{run}` in it.
+    /// Where the packets of each run are recorded, as pcapng: a name with `{run}` in it.
+    #[schemars(extend("x-range" = "a name with `{run}`"))]
     pub record: Option<PathBuf>,
-    /// Where the number of the last run is kept, so that it goes on from there after a restart.
+    /// Where the number of the last run is kept over restarts.
+    #[schemars(extend("x-default" = "that of systemd, if any"))]
     pub number_file: Option<PathBuf>,
-    /// The topic on which starts and ends of runs (pl72, 6s4t) are heard.
+    /// The topic with starts and ends of runs (pl72, 6s4t), at the brokers of `[kafka]`.
     pub run_topic: Option<String>,
-    /// Starts and ends for another service are not followed. What names no service is for all of them.
+    /// Starts for another service are not followed. What names no service is for all of them.
+    #[schemars(extend("x-default" = "any"))]
     pub service_id: Option<String>,
 }
 

@@ -1,39 +1,29 @@
 //! Files that a configuration names: calibrations and wirings.
 
+use crate::detectors::SideFile;
+use crate::document::ReadFile;
 use evforge_core::settings::SettingsError;
-use evforge_core::whole_file;
 use evforge_detect::vmm_files::FileContent;
 use std::path::Path;
 
-/// Reads the file that `key` names, relative to the `folder` of the configuration, and parses it.
+/// Reads with `read_file` a file that lies in the `folder` of the configuration, and has `take` take its text. Notes name the file.
 ///
 /// # Errors
-/// Names the key, the file and what `parse` found.
-pub(crate) fn read<T>(
+/// Names the key, the file and what was found.
+pub(crate) fn read(
     folder: &Path,
-    key: &str,
-    name: &Path,
-    parse: impl FnOnce(&str) -> Result<T, String>,
-) -> Result<T, SettingsError> {
-    let path = folder.join(name);
-    whole_file::text(&path, whole_file::SETTINGS)
+    file: &SideFile,
+    read_file: ReadFile,
+    take: impl FnOnce(&str) -> Result<FileContent<()>, String>,
+) -> Result<Vec<String>, SettingsError> {
+    if file.has_entries {
+        let problem = format!("there are entries of {} as well: keep one", file.entries);
+        return SettingsError::refuse(file.key, problem);
+    }
+    let path = folder.join(&file.path);
+    let found = read_file(&path)
         .map_err(|error| format!("cannot be read: {error}"))
-        .and_then(|text| parse(&text))
-        .or_else(|problem| SettingsError::refuse(key, format!("{}: {problem}", path.display())))
-}
-
-/// As [`read`], of a file whose notes go to `notes`, with its name.
-///
-/// # Errors
-/// As [`read`].
-pub(crate) fn read_noting<T>(
-    folder: &Path,
-    key: &str,
-    name: &Path,
-    notes: &mut Vec<String>,
-    parse: impl FnOnce(&str) -> Result<FileContent<T>, String>,
-) -> Result<T, SettingsError> {
-    let found = read(folder, key, name, parse)?;
-    notes.extend(found.notes.iter().map(|note| format!("{}: {note}", name.display())));
-    Ok(found.content)
+        .and_then(|text| take(&text))
+        .or_else(|problem| SettingsError::refuse(file.key, format!("{}: {problem}", path.display())))?;
+    Ok(found.notes.iter().map(|note| format!("{}: {note}", file.path.display())).collect())
 }

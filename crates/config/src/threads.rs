@@ -4,36 +4,50 @@ use evforge_core::settings::SettingsError;
 use evforge_host::{LocalHost, interrupt_cores};
 use evforge_net::affinity::pin_current_thread;
 use evforge_net::priority::{PRIORITIES, set_real_time_priority};
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer};
 
 /// `[threads]`: threads of a live run by name. Those that are not named run where the system puts them.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ThreadSettings {
-    /// Those that receive (with `input.threads = 1` there is one, which forms as well).
+    /// Threads that receive (with `input.threads = 1` there is one, which forms as well).
     pub receive: ReceiveThreads,
-    /// Those that form events: a number, `"auto"`, or a table.
+    /// Threads that form events. `form = 4` and `form = { count = 4 }` mean the same. `"auto"`: as many as there are processor cores that do not
+    /// receive. More than one for the detectors with the ESS readout only (Multi-Blade, Multi-Grid, Gd-GEM; the threads share the cassettes,
+    /// columns, or panels and sectors, so that more threads than these are of no use); for others `"auto"` means 1. Events, their order and
+    /// all counters stay the same.
+    #[schemars(extend("x-range" = "1 to 64, `\"auto\"`, or a table", "x-default" = "1"))]
     pub form: FormThreads,
 }
 
 /// `[threads.receive]`.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ReceiveThreads {
-    /// How many: no more than there are ports and sockets.
+    /// Threads that receive; above 1 with `input.threads = 2` only. The ports and sockets (`receive.ports`, `receive.sockets`) are shared out
+    /// among them. With AF_XDP one thread takes all queues.
+    #[schemars(range(min = 1, max = 64))]
     pub count: usize,
-    /// Their processor cores: one number, or one for each.
+    /// Processor core of the thread that receives, or a list with one for each. With `input.threads = 1` it forms events as well. A core that
+    /// serves interrupts of an interface in use (`receive.interface`, or that of the address; with `0.0.0.0` all that are up), or is given its
+    /// packets by the kernel (RPS), is refused.
     #[serde(deserialize_with = "one_or_several")]
+    #[schemars(with = "Cores", extend("x-default" = "not pinned"))]
     pub core: Vec<usize>,
-    /// Real-time priority; none: they are ordinary threads.
+    /// Real-time priority (SCHED_FIFO): ordinary programs do not preempt the thread. It needs `ulimit -r` (in a systemd unit `LimitRTPRIO=`), or
+    /// `largest_priority` in the rules of evforge-helper ([receive.md](receive.md#privileges)). A thread that spins all the time leaves none
+    /// of its core to others.
+    #[schemars(range(min = 1, max = 99))]
     pub priority: Option<u8>,
-    /// They may run on cores that serve the interrupts of the network interface.
+    /// A core that serves interrupts of the interface is not refused.
     pub share_interrupt_core: bool,
 }
 
 /// `[threads.form]`, or `form = 4`, or `form = "auto"`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(from = "FormValue")]
+#[schemars(with = "FormValue")]
 pub struct FormThreads {
     /// How many.
     pub count: FormCount,
@@ -58,9 +72,15 @@ impl Default for FormCount {
     }
 }
 
+evforge_core::written_as! {
+    FormCount: |_generator| schemars::json_schema!({
+        "anyOf": [{ "type": "integer", "minimum": 1, "maximum": MOST_THREADS }, { "const": "auto" }],
+    });
+}
+
 impl<'de> Deserialize<'de> for FormCount {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize)]
+        #[derive(Deserialize, JsonSchema)]
         #[serde(untagged, expecting = "a number of threads, or \"auto\"")]
         enum Value {
             Threads(usize),
@@ -77,21 +97,28 @@ impl<'de> Deserialize<'de> for FormCount {
 }
 
 /// How `threads.form` is written.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(untagged, expecting = "a number of threads, \"auto\", or a table with count, core and priority")]
 enum FormValue {
     Count(FormCount),
     Table(FormTable),
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct FormTable {
+    /// How many.
     #[serde(default)]
+    #[schemars(extend("default" = 1))]
     count: FormCount,
+    /// The cores of the threads that form events, one for each; with `input.threads = 2`. The first is that of the thread which all packets go
+    /// through.
     #[serde(default, deserialize_with = "one_or_several")]
+    #[schemars(with = "Cores", extend("x-default" = "not pinned"))]
     core: Vec<usize>,
+    /// Their real-time priority, as that of the threads that receive.
     #[serde(default)]
+    #[schemars(range(min = 1, max = 99))]
     priority: Option<u8>,
 }
 
@@ -111,13 +138,14 @@ impl Default for ReceiveThreads {
 }
 
 /// A number, or a list of them.
+#[derive(Deserialize, JsonSchema)]
+#[serde(untagged, expecting = "the number of a processor core, or a list of them as in [2, 3]")]
+enum Cores {
+    One(usize),
+    Several(Vec<usize>),
+}
+
 fn one_or_several<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<usize>, D::Error> {
-    #[derive(Deserialize)]
-    #[serde(untagged, expecting = "the number of a processor core, or a list of them as in [2, 3]")]
-    enum Cores {
-        One(usize),
-        Several(Vec<usize>),
-    }
     Ok(match Cores::deserialize(deserializer)? {
         Cores::One(core) => vec![core],
         Cores::Several(cores) => cores,

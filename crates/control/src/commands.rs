@@ -6,10 +6,11 @@
 use crate::control::Refusal;
 use crate::desk::{ControlDesk, Origin};
 use crate::request::{Answer, Request};
-use serde::Deserialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 /// Which EFU the commands are those of.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema, Serialize)]
 pub enum Generation {
     /// August 2018: seven commands.
     #[serde(rename = "2018")]

@@ -1,22 +1,26 @@
 //! The table `[control]`: how a run can be asked.
 
 use crate::commands::Generation;
+use evforge_core::endpoint::HostAndPort;
 use evforge_core::settings::SettingsError;
+use schemars::JsonSchema;
 use serde::Deserialize;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
 /// `[control]`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ControlSettings {
-    /// Where the command port of the EFU listens; none, and it does not.
+    /// Where the command port of the EFU listens ([control.md](control.md)); port 0 lets the system choose.
+    #[schemars(with = "Option<HostAndPort>", extend("x-range" = "`host:port`, numbers", "x-default" = "off"))]
     pub command_port: Option<SocketAddr>,
     /// Which EFU its commands are those of.
     pub commands: Generation,
-    /// The file with the token that changes over HTTP need; none, and one is made for each run.
+    /// The token that changes over HTTP need ([control.md](control.md#the-token)), in a file that only its owner can read; without it, and without
+    /// the variable `EVFORGE_TOKEN`, one is made for each run.
     pub token_file: Option<PathBuf>,
-    /// Whether the command port may listen at an address that other hosts can reach. Nobody is asked for a password there.
+    /// Whether the command port may listen at an address that other hosts reach. There is no password; a warning says so at the start.
     pub allow_remote: bool,
 }
 

@@ -8,10 +8,11 @@
 use crate::event::PixelId;
 use crate::quantity::TimeSpan;
 use crate::settings::RefusedValue;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What a beam monitor sends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, get_size2::GetSize, Deserialize, JsonSchema)]
 pub enum BeamMonitorKind {
     /// Single neutrons without a position: one pixel.
     #[serde(rename = "event_0d")]
@@ -45,8 +46,9 @@ impl BeamMonitorKind {
 
 /// Equal bins over time of flight: bin `i` holds the times `t` with `(t - from) * bins / (to - from) = i`, in
 /// whole numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, get_size2::GetSize, Deserialize, JsonSchema)]
 #[serde(try_from = "BinsTable")]
+#[schemars(with = "BinsTable")]
 pub struct TimeOfFlightBins {
     from_ns: u32,
     to_ns: u32,
@@ -57,11 +59,16 @@ pub struct TimeOfFlightBins {
 pub const MOST_TIME_OF_FLIGHT_BINS: u32 = 1_000_000;
 
 /// Bins as they are written: by default one period of the ESS source in steps of some 100 us.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct BinsTable {
+    /// The earliest time of flight.
     from: TimeSpan,
+    /// The time of flight at which the last bin ends.
+    #[schemars(extend("x-range" = "below 4.29 s"))]
     to: TimeSpan,
+    /// Bins of equal length.
+    #[schemars(range(min = 1, max = MOST_TIME_OF_FLIGHT_BINS))]
     bins: u32,
 }
 
@@ -129,7 +136,7 @@ impl TimeOfFlightBins {
 }
 
 /// A beam monitor: its name, its pixels and its histogram.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, get_size2::GetSize)]
 pub struct BeamMonitorPlan {
     /// Name, unique in the stream, of letters, digits and underscores: it names a group in files.
     pub name: String,
@@ -175,7 +182,7 @@ const LARGEST_DENOMINATOR: u64 = 720_720;
 /// make a whole part is carried over to the next readout with as many samples.)
 ///
 /// The law: `total = sum of counts + below + above`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, get_size2::GetSize)]
 pub struct BeamMonitorData {
     plan: BeamMonitorPlan,
     denominator: u64,
@@ -196,7 +203,7 @@ impl BeamMonitorData {
         Self {
             plan,
             denominator: 1,
-            carried: Vec::new(),
+            carried: Vec::with_capacity(1 + usize::from(u8::MAX)),
             counts,
             total: 0,
             below: 0,
@@ -335,13 +342,6 @@ impl BeamMonitorData {
             .iter()
             .fold(self.below.saturating_add(self.above), |sum, &count| sum.saturating_add(count));
         self.total.abs_diff(placed)
-    }
-
-    /// Memory it holds, whatever it is fed, in bytes.
-    pub fn memory_bound(&self) -> usize {
-        size_of::<Self>()
-            + self.plan.name.capacity()
-            + (self.counts.len() + 1 + usize::from(u8::MAX)) * size_of::<u64>()
     }
 }
 

@@ -12,7 +12,7 @@ use std::sync::Arc;
 pub const MOST_CHANGES: usize = 1 << 16;
 
 /// A time of the data: what the electronics' clocks say, in the order in which they have said it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, get_size2::GetSize)]
 pub struct ChangeTime {
     /// How often a source's clock has been restarted before: after a restart its times begin again.
     pub restarts: u32,
@@ -29,10 +29,16 @@ impl std::fmt::Display for ChangeTime {
     }
 }
 
+/// Memory of a text behind an [`Arc`], with the two counts in front of it.
+fn shared(text: &Arc<str>) -> usize {
+    (2 * size_of::<usize>() + text.len()).next_multiple_of(size_of::<usize>())
+}
+
 /// A parameter of a detector that can be changed while it runs.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, get_size2::GetSize)]
 pub struct Parameter {
     /// Its key in the detector's section of the configuration: `clustering.x.adc_threshold`.
+    #[get_size(size_fn = shared)]
     pub key: Arc<str>,
     /// The value that holds from the last change on, which may be in the future.
     pub value: u64,

@@ -9,7 +9,7 @@
 /// A single wild value must not take the values after it to another turn, as one half the range away could: after a step
 /// of more than 1/256 of the range, a value that is as close as that to the one before the step takes it back. So two
 /// steps that are both a little less than half the range (by less than 1/512 of it) can be taken for none.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, get_size2::GetSize)]
 pub struct WrappingClock {
     bits: u32,
     /// The last value, or the one before a large step that no value has confirmed yet.

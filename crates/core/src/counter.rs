@@ -207,6 +207,24 @@ pub trait CounterSet {
     }
 }
 
+/// A set of counters with what its stage does, for people.
+#[derive(Clone, Copy, Debug)]
+pub struct CountedStage {
+    /// What the stage does: "Receiving from the network".
+    pub title: &'static str,
+    /// [`CounterSet::STAGE`].
+    pub name: &'static str,
+    /// [`CounterSet::infos`].
+    pub counters: &'static [CounterInfo],
+}
+
+impl CountedStage {
+    /// The counters of `C`.
+    pub fn of<C: CounterSet>(title: &'static str) -> Self {
+        Self { title, name: C::STAGE, counters: C::infos() }
+    }
+}
+
 /// A consistent copy of one or more counter sets, free of their types.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CounterSnapshot {
@@ -332,6 +350,8 @@ macro_rules! counters {
         $visibility struct $set {
             $(#[doc = $help] pub $name: u64,)+
         }
+
+        impl $crate::get_size2::GetSize for $set {}
 
         impl $crate::counter::CounterSet for $set {
             const STAGE: &'static str = $stage;

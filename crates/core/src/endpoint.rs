@@ -4,6 +4,7 @@
 //! IPv4 addresses unless it is told otherwise, and `localhost` is most often ::1 first.
 
 use serde::de::{Deserialize, Deserializer, Error};
+use serde::ser::Serializer;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 
 /// The address and port in `text`.
@@ -77,12 +78,29 @@ fn host_of(name: &str) -> Result<IpAddr, String> {
     first.copied().ok_or_else(|| format!("the host `{name}` has no address"))
 }
 
-/// Reads [`endpoint`] from a configuration, for `#[serde(deserialize_with = …)]`.
-///
-/// # Errors
-/// As [`endpoint`].
-pub fn from_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SocketAddr, D::Error> {
-    endpoint(&String::deserialize(deserializer)?).map_err(D::Error::custom)
+/// An [`endpoint`] in a configuration: `#[serde(with = "HostAndPort")]`.
+pub enum HostAndPort {}
+
+crate::written_as! {
+    HostAndPort: |_generator| crate::schema::text(r"^.+:\+?[0-9]{1,5}$", "host:port");
+}
+
+impl HostAndPort {
+    /// Reads one.
+    ///
+    /// # Errors
+    /// As [`endpoint`].
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SocketAddr, D::Error> {
+        endpoint(&String::deserialize(deserializer)?).map_err(D::Error::custom)
+    }
+
+    /// Writes one.
+    ///
+    /// # Errors
+    /// Those of the serializer.
+    pub fn serialize<S: Serializer>(address: &SocketAddr, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(address)
+    }
 }
 
 #[cfg(test)]

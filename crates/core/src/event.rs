@@ -16,7 +16,7 @@ pub struct Event {
 }
 
 /// A pulse of the source, as the readout reported it, and where its events begin in a batch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, get_size2::GetSize)]
 pub struct PulseStart {
     /// Start of the pulse: nanoseconds on the clock of the events. None where events begin that belong to no pulse.
     pub time_ns: Option<u64>,
@@ -33,7 +33,7 @@ pub struct PulseStart {
 ///
 /// The capacity is fixed at creation; filling and clearing never allocate, but for the first frame of all, unless there is
 /// memory for it already ([`EventBatch::reserve_frames`]).
-#[derive(Debug, Default)]
+#[derive(Debug, Default, get_size2::GetSize)]
 pub struct EventBatch {
     /// As long as the capacity from the beginning, as is the other column.
     times_ns: Vec<u64>,
@@ -208,13 +208,6 @@ impl EventBatch {
     pub fn iter(&self) -> impl ExactSizeIterator<Item = Event> + '_ {
         self.times_ns().iter().zip(self.pixel_ids()).map(|(&time_ns, &pixel_id)| Event { time_ns, pixel_id })
     }
-
-    /// Memory this batch holds whatever its content, in bytes.
-    pub fn memory_bound(&self) -> usize {
-        self.capacity() * (size_of::<u64>() + size_of::<PixelId>())
-            + Self::pulse_capacity(self.capacity()) * size_of::<PulseStart>()
-            + self.frames.capacity() * size_of::<Frame>()
-    }
 }
 
 impl PartialEq for EventBatch {
@@ -230,6 +223,7 @@ impl Eq for EventBatch {}
 #[cfg(test)]
 mod tests {
     use super::*;
+    use get_size2::GetSize as _;
 
     #[test]
     fn a_full_batch_refuses_and_keeps_what_it_has() {
@@ -263,14 +257,14 @@ mod tests {
     fn what_is_known_of_pulses_is_as_long_as_they_are() {
         let mut batch = EventBatch::new(4);
         batch.reserve_frames();
-        let memory = batch.memory_bound();
+        let memory = batch.get_heap_size();
         let frame = Frame { period: Some(3), ..Frame::default() };
         assert!(batch.begin_pulse(10) && batch.frames().is_empty());
         assert!(batch.begin_frame(20, frame) && batch.begin_pulse(30) && batch.end_pulse());
         let unknown = Frame::default();
         assert_eq!(batch.frames(), [unknown, frame, unknown, unknown]);
         while batch.begin_frame(40, frame) {}
-        assert_eq!((batch.frames().len(), batch.memory_bound()), (SMALLEST_PULSE_CAPACITY, memory));
+        assert_eq!((batch.frames().len(), batch.get_heap_size()), (SMALLEST_PULSE_CAPACITY, memory));
         batch.clear();
         assert!(batch.frames().is_empty());
     }

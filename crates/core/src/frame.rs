@@ -8,6 +8,7 @@
 //! Whether a frame is *good* is decided once, by the detector: none of the vetoes that count is present. Whoever files, shows
 //! or sends frames asks [`Frame::is_vetoed`].
 
+use get_size2::GetSize;
 use std::ops::AddAssign;
 
 /// Vetoes that a frame can have: bits of a word.
@@ -17,7 +18,7 @@ pub const MOST_FRAME_VETOES: usize = 32;
 pub const MOST_PERIODS: usize = 256;
 
 /// A charge of protons, in microampere hours. Two are equal if their bits are.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, get_size2::GetSize)]
 pub struct ProtonCharge {
     /// Microampere hours, 0 or more.
     pub uah: f64,
@@ -38,7 +39,7 @@ impl AddAssign for ProtonCharge {
 }
 
 /// Whether everything that was announced of a frame has come.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, get_size2::GetSize)]
 #[repr(u8)]
 pub enum FrameState {
     /// Nobody has compared: the frame was handed on message by message.
@@ -79,7 +80,7 @@ impl FrameState {
 }
 
 /// What the readout says of a frame.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, get_size2::GetSize)]
 pub struct Frame {
     /// The period, counted from 0 as electronics and messages do (files and people count from 1); none if no board has said it.
     pub period: Option<u32>,
@@ -94,7 +95,7 @@ pub struct Frame {
 }
 
 /// Totals of frames.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, get_size2::GetSize)]
 pub struct FrameTotals {
     /// All of them: the *raw* frames.
     pub raw: u64,
@@ -126,7 +127,7 @@ impl FrameTotals {
 }
 
 /// A veto, and how many frames it was present in.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, get_size2::GetSize)]
 pub struct FrameVeto {
     /// Its bit in the word of the vetoes, from 0.
     pub bit: u8,
@@ -138,8 +139,14 @@ pub struct FrameVeto {
     pub frames: u64,
 }
 
+/// Memory of all vetoes that can come. One that nobody has named gets its name when it comes.
+fn room_for_vetoes(vetoes: &Vec<FrameVeto>) -> usize {
+    let to_come = vetoes.capacity() - vetoes.len();
+    vetoes.get_heap_size() + to_come * "bit 31".len()
+}
+
 /// What is known of all frames of a stream together.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, get_size2::GetSize)]
 pub struct FrameLedger {
     /// All frames that were handed on.
     pub all: FrameTotals,
@@ -148,6 +155,7 @@ pub struct FrameLedger {
     /// Frames by their state, in the order of [`FrameState::ALL`].
     pub states: [u64; FrameState::ALL.len()],
     /// The vetoes, in order of their bits.
+    #[get_size(size_fn = room_for_vetoes)]
     pub vetoes: Vec<FrameVeto>,
     /// The newest frame, with its time in nanoseconds on the clock of the events; none before the first.
     pub newest: Option<(u64, Frame)>,
@@ -164,11 +172,6 @@ impl FrameLedger {
         // All memory that this will ever take: forming allocates nothing.
         vetoes.reserve_exact(MOST_FRAME_VETOES - vetoes.len().min(MOST_FRAME_VETOES));
         Self { vetoes, periods: Vec::with_capacity(MOST_PERIODS), ..Self::default() }
-    }
-
-    /// Upper bound of the memory in bytes, apart from its size.
-    pub fn memory_bound() -> usize {
-        MOST_PERIODS * size_of::<FrameTotals>() + MOST_FRAME_VETOES * (size_of::<FrameVeto>() + 64)
     }
 
     /// The vetoes that count, a bit for each.

@@ -19,7 +19,7 @@ pub struct Coordinates {
 }
 
 /// The grid of pixels of a detector: `nx` × `ny` × `nz` in each of `panels` panels.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, get_size2::GetSize)]
 pub struct LogicalGeometry {
     nx: u32,
     ny: u32,

@@ -35,6 +35,7 @@
 //! | host names and ports as people write them | [`endpoint`] |
 //! | who may be connected to a listener, and who gives way | [`seats`] |
 //! | what is wrong with a setting | [`settings`] |
+//! | how keys of a configuration are declared | [`schema`] |
 //! | what was meant by a name that nobody knows | [`suggestion`] |
 //! | texts of others, as people see them | [`printable`] |
 //! | the clock of a run | [`time`] |
@@ -75,6 +76,7 @@ pub mod pulsed;
 pub mod quantity;
 pub mod run_identity;
 pub mod run_state;
+pub mod schema;
 pub mod seats;
 pub mod sequence;
 pub mod settings;
@@ -82,3 +84,6 @@ pub mod suggestion;
 pub mod sync;
 pub mod time;
 pub mod whole_file;
+
+/// For `counters!`, and for crates that ask for sizes and derive none.
+pub use get_size2;

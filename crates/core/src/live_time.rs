@@ -26,7 +26,7 @@ pub const BINS: usize = 2048;
 const FIRST_WIDTH_NS: u64 = 1_000_000_000;
 
 /// Packets of one source in one bin.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, get_size2::GetSize)]
 pub struct LiveBin {
     /// Packets that arrived, each counted once.
     pub received: u32,
@@ -49,7 +49,7 @@ impl LiveBin {
 
 /// Received and lost packets of one source over time. See the [module documentation](self).
 // What every packet needs comes first: of hundreds of sources, little more than that stays in the caches.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, get_size2::GetSize)]
 #[repr(C)]
 pub struct LiveTime {
     /// When the last packet arrived.
@@ -73,11 +73,6 @@ impl LiveTime {
     /// A source that has sent nothing yet, with memory for all that it will send. (The default has none.)
     pub fn new() -> Self {
         Self { bins: Vec::with_capacity(BINS), ..Self::default() }
-    }
-
-    /// Memory of one source in bytes, not counting itself.
-    pub fn memory_bound() -> usize {
-        BINS * size_of::<LiveBin>()
     }
 
     /// Takes a packet that arrived at `arrival_ns`: whether it is a new one, and by how much it has changed the number of

@@ -21,7 +21,7 @@ pub const TRACK_HITS: usize = 128;
 pub const PLANES: usize = 2;
 
 /// Channels that belong together: a chip, a digitizer, a bus.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, get_size2::GetSize)]
 pub struct ChannelGroup {
     /// What people call it: "digitizer 143".
     pub name: String,
@@ -43,7 +43,7 @@ pub struct ChannelGroup {
 pub const NO_PLANE: u8 = u8::MAX;
 
 /// How an entry of a mask names channels that follow one another.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, get_size2::GetSize)]
 pub struct MaskKeys {
     /// Keys and values as they stand in the configuration, without `channels` and `reason`.
     pub keys: Vec<(&'static str, u32)>,
@@ -89,16 +89,6 @@ impl ChannelGroup {
         self
     }
 
-    fn memory_bound(&self) -> usize {
-        let keys = |mask: &MaskKeys| mask.keys.capacity() * size_of::<(&str, u32)>();
-        self.name.capacity()
-            + self.masks.capacity() * size_of::<MaskKeys>()
-            + self.masks.iter().map(keys).sum::<usize>()
-            + self.unwired.capacity() * size_of::<usize>()
-            + self.thresholds.capacity() * size_of::<u16>()
-            + self.planes.capacity()
-    }
-
     /// True if something is wired to a channel.
     pub fn is_wired(&self, channel: usize) -> bool {
         self.unwired.binary_search(&channel).is_err()
@@ -118,7 +108,7 @@ impl ChannelGroup {
 }
 
 /// What is to be collected.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, get_size2::GetSize)]
 pub struct MonitorPlan {
     /// The channels. A channel's *index* counts through all groups in their order.
     pub groups: Vec<ChannelGroup>,
@@ -156,13 +146,6 @@ impl MonitorPlan {
         None
     }
 
-    /// Memory in bytes.
-    pub fn memory_bound(&self) -> usize {
-        self.groups.capacity() * size_of::<ChannelGroup>()
-            + self.planes.capacity() * size_of::<&str>()
-            + self.groups.iter().map(ChannelGroup::memory_bound).sum::<usize>()
-    }
-
     /// What people call the channel at `index`: "digitizer 143, channel 47".
     pub fn channel_name(&self, index: usize) -> Option<String> {
         let mut first = 0;
@@ -177,7 +160,7 @@ impl MonitorPlan {
 }
 
 /// A hit of a sampled track.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, get_size2::GetSize)]
 pub struct TrackHit {
     /// Its plane.
     pub plane: u8,
@@ -190,7 +173,7 @@ pub struct TrackHit {
 }
 
 /// The hits of one event, sampled for display.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, get_size2::GetSize)]
 pub struct Track {
     /// Time of the event, as in the event itself.
     pub time_ns: u64,
@@ -201,7 +184,7 @@ pub struct Track {
 }
 
 /// Clusters of one plane.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, get_size2::GetSize)]
 pub struct PlaneMonitor {
     /// Clusters by their number of hits.
     pub multiplicity: [u64; MULTIPLICITY_BINS],
@@ -222,7 +205,7 @@ impl Default for PlaneMonitor {
 }
 
 /// What has been collected.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, get_size2::GetSize)]
 pub struct MonitorData {
     plan: MonitorPlan,
     readouts: Vec<u64>,
@@ -251,17 +234,6 @@ impl MonitorData {
             tracks: (0..TRACKS).map(|_| track()).collect(),
             next_track: 0,
         }
-    }
-
-    /// Memory in bytes.
-    pub fn memory_bound(&self) -> usize {
-        let channel = size_of::<[u32; SPECTRUM_BINS]>() + 2 * size_of::<u64>() + size_of::<u16>();
-        let track = size_of::<Track>() + TRACK_HITS * size_of::<TrackHit>();
-        size_of::<Self>()
-            + self.plan.memory_bound()
-            + self.readouts.len() * channel
-            + self.correlation.len() * size_of::<u64>()
-            + TRACKS * track
     }
 
     /// Memory in bytes that its JSON takes while it is written, if every channel has counted something: a tree of values, and a text of

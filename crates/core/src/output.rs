@@ -15,7 +15,7 @@
 //! | O8 | [`finish`](Output::finish) brings everything taken to where it belongs. After `Retry` it is called again | gives up after the patience of the output, and abandons it |
 //! | O9 | [`abandon`](Output::abandon) MUST leave nothing that looks whole, keeps what it has, and states what that is | calls it after every final failure, and instead of `finish` if the input has failed |
 //! | O10 | counts what it leaves out in [`counters`](Output::counters), each declared once | shows them in report, page and event files |
-//! | O11 | MUST NOT hold more memory than [`memory_bound`](Output::memory_bound), the batches it keeps included | adds it to what `run --check` promises |
+//! | O11 | MUST NOT hold more memory than its plan says (`OutputPlan::memory_bound`), the batches it keeps included | adds it to what `run --check` promises |
 
 use crate::counter::CounterSnapshot;
 pub use crate::output_state::OutputProgress;
@@ -130,11 +130,6 @@ pub trait Output: Send {
     /// has. Says what it left, if anything. Does nothing by default.
     fn abandon(&mut self) -> Option<String> {
         None
-    }
-
-    /// Most memory in bytes that it holds by itself, the batches that it keeps included. 0 by default.
-    fn memory_bound(&self) -> usize {
-        0
     }
 }
 

@@ -1,6 +1,7 @@
 //! One output at one moment: how far it has come, and what happened to the events that it was offered.
 
 use crate::counter::CounterSnapshot;
+use crate::quantity::grouped;
 
 /// How far an output has come with the events that it has taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -89,8 +90,24 @@ impl OutputState {
                 self.name, self.counters.failed
             ));
         }
-        (self.counters.dropped > 0 && !self.may_drop)
-            .then(|| format!("{}: {} events were dropped, it is too slow", self.name, self.counters.dropped))
+        if self.counters.dropped > 0 && !self.may_drop {
+            return Some(format!(
+                "{}: {} events were dropped, it is too slow",
+                self.name, self.counters.dropped
+            ));
+        }
+        self.late_events()
+    }
+
+    /// Events of a file that are in no order of time; none if there are none.
+    pub fn late_events(&self) -> Option<String> {
+        let late = self.own.value("events_late").filter(|late| *late > 0)?;
+        Some(format!(
+            "{}: {} events are in events_late of their group: their pulse is earlier than the newest one before them. See why the \
+             detector's clock went back (pulse_steps_back, pulse_clock_restarts)",
+            self.name,
+            grouped(late)
+        ))
     }
 
     /// All counters: those of any output, then its own.

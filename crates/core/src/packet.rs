@@ -8,7 +8,7 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 /// Which clock an arrival stamp was read from. All of them count nanoseconds since the Unix epoch.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, get_size2::GetSize)]
 pub enum ArrivalClock {
     /// No stamp: the input has none (`.pkts` files).
     #[default]
@@ -22,9 +22,10 @@ pub enum ArrivalClock {
 }
 
 /// Where a packet came from, where it went and when: everything but its bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, get_size2::GetSize)]
 pub struct PacketOrigin {
     /// Address and port of the sender; `0.0.0.0:0` where the input does not say (`.pkts` files).
+    #[get_size(ignore)]
     pub source: SocketAddr,
     /// UDP port that the packet was sent to; 0 where the input does not say.
     pub destination_port: u16,
@@ -46,7 +47,7 @@ impl Default for PacketOrigin {
 }
 
 /// Place of one packet inside the memory of its batch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, get_size2::GetSize)]
 pub struct PacketRecord {
     /// First byte of the payload, counted from the start of the batch's memory.
     pub start: u32,
@@ -126,7 +127,7 @@ impl<'a> PacketBatch<'a> {
 ///
 /// Its capacity is fixed at creation; filling and clearing never allocate. Packets are copied in by
 /// [`PacketSlab::push`], or written in place by a receive path through [`PacketSlab::space`].
-#[derive(Debug)]
+#[derive(Debug, get_size2::GetSize)]
 pub struct PacketSlab {
     /// As long as the capacity from the beginning; the system provides it page by page at first use.
     memory: Vec<u8>,
@@ -197,11 +198,6 @@ impl PacketSlab {
     /// True without packets.
     pub fn is_empty(&self) -> bool {
         self.records.is_empty()
-    }
-
-    /// Memory this slab holds whatever its content, in bytes.
-    pub fn memory_bound(&self) -> usize {
-        self.memory.len() + self.packet_capacity * size_of::<PacketRecord>()
     }
 
     /// The packets as a detector sees them.

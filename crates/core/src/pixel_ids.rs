@@ -9,7 +9,7 @@ use crate::geometry::LogicalGeometry;
 use std::sync::Arc;
 
 /// Ids that follow one another, and the pixels of the geometry that they are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, get_size2::GetSize)]
 pub struct IdRange {
     /// The first id; 0 is as good as any.
     pub first_id: PixelId,
@@ -27,7 +27,7 @@ impl IdRange {
 }
 
 /// The ids of a detector's pixels.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, get_size2::GetSize)]
 pub struct PixelIds {
     /// In order of their ids.
     ranges: Vec<IdRange>,

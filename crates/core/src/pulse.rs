@@ -7,6 +7,7 @@
 
 use crate::quantity::{Frequency, TimeSpan};
 use crate::settings::{RefusedValue, SettingsError};
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 /// A train of pulses with a constant period of `period_numerator / period_denominator` nanoseconds.
@@ -18,8 +19,9 @@ pub struct PulseTrain {
 }
 
 /// The pulses of the source as a configuration describes them: the table `[pulses]`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(try_from = "Pulses")]
+#[schemars(with = "Pulses")]
 pub struct PulseSource {
     /// The train, by which events are grouped where nothing reports the pulses.
     pub train: PulseTrain,
@@ -28,7 +30,7 @@ pub struct PulseSource {
 }
 
 /// A channel of the readout on which the signal of the source, or of a chopper, arrives with each pulse.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, get_size2::GetSize)]
 pub struct PulseChannel {
     /// The channel, numbered as those of the detector.
     pub channel: u16,
@@ -44,14 +46,24 @@ pub struct PulseChannel {
 const LONGEST_TIME_OF_FLIGHT: u64 = i32::MAX as u64 * 1000;
 
 /// The table `[pulses]` as it is written.
-#[derive(Default, Deserialize)]
+#[derive(Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
+#[schemars(extend("dependentRequired" = { "channel": ["threshold", "frequency"], "threshold": ["channel"], "max_time_of_flight": ["channel"] }))]
 struct Pulses {
+    /// Pulses per second; exact to the millihertz.
+    #[schemars(extend("x-range" = "at least 0.5 Hz", "x-default" = "14 Hz"))]
     frequency: Option<Frequency>,
     /// Start of a pulse on the detector's clock.
+    #[schemars(extend("x-default" = "0"))]
     start: Option<TimeSpan>,
+    /// The signal of the source, or of a chopper, arrives on this channel with each pulse: these are the pulses then.
+    #[schemars(extend("x-range" = "a channel of `[adc_readout]`, from 0"))]
     channel: Option<u16>,
+    /// With `channel`: a run of samples with one that reaches this is a pulse, which begins at the first such sample.
+    #[schemars(range(min = 1), extend("x-unit" = "ADC counts", "x-default" = "–"))]
     threshold: Option<u16>,
+    /// With `channel`: later after the latest pulse an event has none, and no time of flight.
+    #[schemars(extend("x-range" = "1 ns to 2.147 s", "x-default" = "1 s"))]
     max_time_of_flight: Option<TimeSpan>,
 }
 

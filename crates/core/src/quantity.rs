@@ -3,7 +3,9 @@
 //! A quantity is a decimal number and a unit, with or without a blank between them. The number is taken
 //! exactly: `22.5ns` is 22 500 ps and not the nearest binary fraction.
 
+use schemars::Schema;
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
+use serde::ser::{Serialize, Serializer};
 use std::borrow::Cow;
 
 /// A count in groups of three digits.
@@ -47,6 +49,13 @@ fn exact(text: &str, units: &[(&str, u64)], expected: &'static str) -> Result<u6
         return Err(wrong());
     }
     u64::try_from(value / scale).map_err(|_| wrong())
+}
+
+/// The value in the largest of `units` that makes it a whole number; 0 in the unit without a prefix.
+fn in_largest(value: u64, units: &[(&str, u64)], plain: &str) -> String {
+    let whole = units.iter().filter(|(_, size)| value > 0 && value.is_multiple_of(*size));
+    let largest = whole.max_by_key(|(_, size)| *size);
+    largest.map_or_else(|| format!("0{plain}"), |(name, size)| format!("{}{name}", value / size))
 }
 
 /// A length of time, exact to the picosecond, up to 213 days.
@@ -115,39 +124,51 @@ pub struct ByteSize {
     pub bytes: u64,
 }
 
+const SIZES: &[(&str, u64)] = &[
+    ("B", 1),
+    ("kB", 1_000),
+    ("MB", 1_000_000),
+    ("GB", 1_000_000_000),
+    ("KiB", 1 << 10),
+    ("MiB", 1 << 20),
+    ("GiB", 1 << 30),
+];
+
+impl std::fmt::Display for ByteSize {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&in_largest(self.bytes, SIZES, "B"))
+    }
+}
+
 impl std::str::FromStr for ByteSize {
     type Err = QuantityError;
 
     fn from_str(text: &str) -> Result<Self, QuantityError> {
-        const UNITS: &[(&str, u64)] = &[
-            ("B", 1),
-            ("kB", 1_000),
-            ("MB", 1_000_000),
-            ("GB", 1_000_000_000),
-            ("KiB", 1 << 10),
-            ("MiB", 1 << 20),
-            ("GiB", 1 << 30),
-        ];
-        Ok(Self { bytes: exact(text, UNITS, "a size such as 9000B, 64KiB or 12MB")? })
+        Ok(Self { bytes: exact(text, SIZES, "a size such as 9000B, 64KiB or 12MB")? })
     }
 }
 
 /// A frequency, exact to the millihertz.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, get_size2::GetSize)]
 pub struct Frequency {
     /// Thousandths of a hertz.
     pub millihertz: u64,
+}
+
+const FREQUENCIES: &[(&str, u64)] = &[("mHz", 1), ("Hz", 1_000), ("kHz", 1_000_000), ("MHz", 1_000_000_000)];
+
+impl std::fmt::Display for Frequency {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&in_largest(self.millihertz, FREQUENCIES, "Hz"))
+    }
 }
 
 impl std::str::FromStr for Frequency {
     type Err = QuantityError;
 
     fn from_str(text: &str) -> Result<Self, QuantityError> {
-        const UNITS: &[(&str, u64)] =
-            &[("mHz", 1), ("Hz", 1_000), ("kHz", 1_000_000), ("MHz", 1_000_000_000)];
-        Ok(Self {
-            millihertz: exact(text, UNITS, "a frequency such as 14Hz or 1.5kHz, exact to the millihertz")?,
-        })
+        let expected = "a frequency such as 14Hz or 1.5kHz, exact to the millihertz";
+        Ok(Self { millihertz: exact(text, FREQUENCIES, expected)? })
     }
 }
 
@@ -190,12 +211,19 @@ pub struct Length {
     pub metres: f64,
 }
 
+const LENGTHS: &[(&str, f64)] = &[("um", 1e6), ("µm", 1e6), ("mm", 1e3), ("cm", 1e2), ("m", 1.0)];
+
+impl std::fmt::Display for Length {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}m", self.metres)
+    }
+}
+
 impl std::str::FromStr for Length {
     type Err = QuantityError;
 
     fn from_str(text: &str) -> Result<Self, QuantityError> {
-        const UNITS: &[(&str, f64)] = &[("um", 1e6), ("µm", 1e6), ("mm", 1e3), ("cm", 1e2), ("m", 1.0)];
-        Ok(Self { metres: measured(text, UNITS, "a length such as 0.4mm, -3.2m or 157m")? })
+        Ok(Self { metres: measured(text, LENGTHS, "a length such as 0.4mm, -3.2m or 157m")? })
     }
 }
 
@@ -206,11 +234,19 @@ pub struct Angle {
     pub degrees: f64,
 }
 
+const ANGLES: &[(&str, f64)] = &[("deg", 1.0)];
+
+impl std::fmt::Display for Angle {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}deg", self.degrees)
+    }
+}
+
 impl std::str::FromStr for Angle {
     type Err = QuantityError;
 
     fn from_str(text: &str) -> Result<Self, QuantityError> {
-        Ok(Self { degrees: measured(text, &[("deg", 1.0)], "an angle in degrees such as 5.1deg or -30deg")? })
+        Ok(Self { degrees: measured(text, ANGLES, "an angle in degrees such as 5.1deg or -30deg")? })
     }
 }
 
@@ -253,33 +289,93 @@ impl Visitor<'_> for Written {
     }
 }
 
-/// Makes a quantity readable from TOML strings.
+/// Numbers that are taken exactly, as patterns of JSON Schema have them.
+const EXACT: &str = r"_*[0-9][0-9_]*(\.[0-9_]+)?";
+/// Numbers of measured quantities.
+const MEASURED: &str = r"-?_*([0-9][0-9_]*(\.[0-9_]*)?|\.[0-9_]*[0-9][0-9_]*)";
+
+/// The schema of a text that is a number with one of `units`; `unit` is the word for them in tables of keys.
+fn quantity_schema<U>(number: &str, units: &[(&str, U)], unit: &str) -> Schema {
+    let names: Vec<&str> = units.iter().map(|(name, _)| *name).collect();
+    crate::schema::text(&format!(r"^\s*{number}\s*({})\s*$", names.join("|")), unit)
+}
+
+/// Makes a quantity readable from TOML strings, and declares their form.
 macro_rules! from_toml_string {
-    ($($quantity:ty),+) => {$(
+    ($($quantity:ty: $number:ident, $units:ident, $unit:literal;)+) => {$(
         impl<'de> Deserialize<'de> for $quantity {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 deserializer.deserialize_any(Written)?.parse().map_err(D::Error::custom)
             }
         }
+
+        impl Serialize for $quantity {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+
+        crate::written_as!($quantity: |_generator| quantity_schema($number, $units, $unit););
     )+};
 }
 
-from_toml_string!(TimeSpan, ByteSize, Frequency, Length, Angle);
-
-/// Reads a duration in picoseconds, for `#[serde(deserialize_with = …)]`.
-///
-/// # Errors
-/// If it is not a duration with a unit.
-pub fn picoseconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
-    Ok(TimeSpan::deserialize(deserializer)?.picoseconds)
+from_toml_string! {
+    TimeSpan: EXACT, TIMES, "time";
+    ByteSize: EXACT, SIZES, "size";
+    Frequency: EXACT, FREQUENCIES, "frequency";
+    Length: MEASURED, LENGTHS, "length";
+    Angle: MEASURED, ANGLES, "angle";
 }
 
-/// As [`picoseconds`], for a key that may be left out (`default`).
-///
-/// # Errors
-/// As [`picoseconds`].
-pub fn some_picoseconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
-    picoseconds(deserializer).map(Some)
+/// A duration that is kept in picoseconds: `#[serde(with = "InPicoseconds")]`.
+pub enum InPicoseconds {}
+
+/// As [`InPicoseconds`], for a key that may be left out (`default`).
+pub enum SomeInPicoseconds {}
+
+/// A duration that may be below zero, with a minus in front.
+pub enum SignedTime {}
+
+impl InPicoseconds {
+    /// Reads a text with a unit.
+    ///
+    /// # Errors
+    /// If it is not a duration with a unit.
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+        Ok(TimeSpan::deserialize(deserializer)?.picoseconds)
+    }
+
+    /// Writes such a text.
+    ///
+    /// # Errors
+    /// Those of the serializer.
+    pub fn serialize<S: Serializer>(picoseconds: &u64, serializer: S) -> Result<S::Ok, S::Error> {
+        TimeSpan { picoseconds: *picoseconds }.serialize(serializer)
+    }
+}
+
+impl SomeInPicoseconds {
+    /// Reads a text with a unit.
+    ///
+    /// # Errors
+    /// If it is not a duration with a unit.
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+        InPicoseconds::deserialize(deserializer).map(Some)
+    }
+
+    /// Writes such a text, or nothing.
+    ///
+    /// # Errors
+    /// Those of the serializer.
+    pub fn serialize<S: Serializer>(picoseconds: &Option<u64>, serializer: S) -> Result<S::Ok, S::Error> {
+        picoseconds.map(|picoseconds| TimeSpan { picoseconds }).serialize(serializer)
+    }
+}
+
+crate::written_as! {
+    InPicoseconds: |_generator| quantity_schema(EXACT, TIMES, "time");
+    SomeInPicoseconds: |_generator| quantity_schema(EXACT, TIMES, "time");
+    SignedTime: |_generator| quantity_schema(&format!("-?{EXACT}"), TIMES, "time");
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! What a run is called, and whose it is: said by the operator, shown by every output, never guessed.
 
 use crate::settings::SettingsError;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Bytes of a text at most.
@@ -9,7 +10,7 @@ const LONGEST: usize = 1024;
 const LARGEST_NUMBER: u32 = i32::MAX as u32;
 
 /// The table `[run]` of a configuration, and the options that are short forms of it. What nobody has said is absent.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct RunIdentity {
     /// What is measured, in a line.

@@ -9,8 +9,23 @@ const ALIKE: f64 = 0.8;
 pub fn nearest<'a>(found: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let plain = |name: &str| name.to_lowercase().replace('-', "_");
     let wanted = plain(found);
-    let scored = known.into_iter().map(|name| (strsim::jaro_winkler(&wanted, &plain(name)), name));
+    // Letters of a short name that have changed places leave little alike.
+    let alike = |name: String| match is_reordered(&wanted, &name) {
+        true => 1.0,
+        false => strsim::jaro_winkler(&wanted, &name),
+    };
+    let scored = known.into_iter().map(|name| (alike(plain(name)), name));
     scored.filter(|(score, _)| *score >= ALIKE).max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, name)| name)
+}
+
+/// Whether these are the same letters, in another order or the same.
+fn is_reordered(one: &str, other: &str) -> bool {
+    let [one, other] = [one, other].map(|name| {
+        let mut letters: Vec<char> = name.chars().collect();
+        letters.sort_unstable();
+        letters
+    });
+    !one.is_empty() && one == other
 }
 
 /// What follows a name that nobody knows, up to the end of its sentence: `: did you mean `name`?`, or a full stop if nothing is
@@ -46,12 +61,13 @@ mod tests {
 
     #[test]
     fn a_name_with_a_slip_is_found_and_a_foreign_one_is_not() {
-        let known = ["gdgem-srs", "gdgem-nmx", "freia", "multigrid-cncs", "multigrid"];
+        let known = ["nmx", "gdgem-srs", "gdgem-nmx", "freia", "multigrid-cncs", "multigrid"];
         for (found, meant) in [
             ("gdgem-sr", "gdgem-srs"),
             ("frea", "freia"),
             ("FREIA", "freia"),
             ("multigird", "multigrid"),
+            ("nxm", "nmx"),
             ("multigrid_cncs", "multigrid-cncs"),
         ] {
             assert_eq!(nearest(found, known), Some(meant), "{found}");

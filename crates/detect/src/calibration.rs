@@ -83,7 +83,7 @@ impl ChannelCalibration {
 }
 
 /// A line from whole numbers to whole numbers, ready to be applied.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, get_size2::GetSize)]
 pub struct IntegerLine {
     /// Of one step of the value, in millionths of millionths.
     step: i64,

@@ -8,7 +8,7 @@ use evforge_core::ledger::MaskedChannel;
 use evforge_core::monitor::MonitorPlan;
 
 /// A channel to leave out, with the reason.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, get_size2::GetSize)]
 pub struct MaskEntry {
     /// Index of the channel.
     pub channel: usize,
@@ -17,7 +17,7 @@ pub struct MaskEntry {
 }
 
 /// The masked channels of a detector.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, get_size2::GetSize)]
 pub struct ChannelMask {
     /// One bit per channel.
     words: Vec<u64>,
@@ -87,11 +87,6 @@ impl ChannelMask {
                 readouts: *readouts,
             })
             .collect()
-    }
-
-    /// Memory in bytes.
-    pub fn memory_bound(&self) -> usize {
-        self.words.len() * size_of::<u64>() + self.entries.len() * size_of::<(MaskEntry, u64)>()
     }
 }
 

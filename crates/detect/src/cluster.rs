@@ -10,7 +10,7 @@
 pub const LARGEST_TIME_BINS: usize = 4;
 
 /// The strips of one time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, get_size2::GetSize)]
 struct Bin {
     /// Ticks before the end of the cluster; what lies further back than 32 bits counts as that far.
     before_end: u32,
@@ -19,7 +19,7 @@ struct Bin {
 }
 
 /// Strip span of each of the latest distinct times of a cluster, latest first.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, get_size2::GetSize)]
 pub struct Bins {
     bins: [Bin; LARGEST_TIME_BINS],
     length: u8,
@@ -62,7 +62,7 @@ impl Bins {
 }
 
 /// A cluster, or the clusters of one plane that an event has collected.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, get_size2::GetSize)]
 pub struct Cluster {
     /// Time of its first hit in ticks.
     pub time_start: u64,
@@ -166,7 +166,7 @@ impl Cluster {
 }
 
 /// What makes a cluster.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, get_size2::GetSize)]
 pub struct ClusterRule {
     /// Strips that may be missing between two neighbours in a cluster.
     pub max_strip_gap: u16,
@@ -180,7 +180,9 @@ pub struct ClusterRule {
 }
 
 /// Which times of clusters are compared.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, schemars::JsonSchema, serde::Serialize,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum MatchBy {
     /// The last hits: where the tracks begin in a micro-TPC, closest to the neutron.
@@ -195,6 +197,8 @@ pub enum MatchBy {
     /// The time between the end of one and the start of the next.
     Gap,
 }
+
+impl get_size2::GetSize for MatchBy {}
 
 impl MatchBy {
     /// All ways.

@@ -6,7 +6,7 @@
 use crate::hit::TargetedHit;
 
 /// Which part has a target of the wiring, and what it is called there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, get_size2::GetSize)]
 pub struct Share {
     /// The part.
     pub part: u32,
@@ -15,7 +15,7 @@ pub struct Share {
 }
 
 /// Who has which target.
-#[derive(Debug)]
+#[derive(Debug, get_size2::GetSize)]
 pub struct Shares {
     of_targets: Vec<Share>,
     parts: usize,
@@ -37,15 +37,10 @@ impl Shares {
     pub fn parts(&self) -> usize {
         self.parts
     }
-
-    /// Memory in bytes.
-    pub fn memory_bound(&self) -> usize {
-        self.of_targets.len() * size_of::<Share>()
-    }
 }
 
 /// Hits that came together: by parts, or in the order in which they came.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, get_size2::GetSize)]
 pub struct DealtHits {
     hits: Vec<TargetedHit>,
     /// Where those of each part end; none if they are in the order in which they came.
@@ -53,11 +48,6 @@ pub struct DealtHits {
 }
 
 impl DealtHits {
-    /// Memory of this many hits for this many parts, in bytes.
-    pub fn memory_bound(hits: usize, parts: usize) -> usize {
-        size_of::<Self>() + hits * size_of::<TargetedHit>() + parts * size_of::<u32>()
-    }
-
     /// Room for this many hits of this many parts.
     pub fn with_room(hits: usize, parts: usize) -> Self {
         Self { hits: Vec::with_capacity(hits), ends: Vec::with_capacity(parts) }

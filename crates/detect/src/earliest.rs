@@ -10,7 +10,7 @@ use crate::hit::DataTime;
 pub const NEVER: DataTime = (u32::MAX, u64::MAX);
 
 /// Points in time, numbered from 0, and the earliest of them.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, get_size2::GetSize)]
 pub struct Earliest {
     /// The winner of all at 1, those of the two halves at 2 and 3, and so on; the points themselves from `points` on.
     winners: Vec<Point>,
@@ -35,11 +35,6 @@ impl Earliest {
     pub fn new(count: usize) -> Self {
         let points = count.max(1).next_power_of_two();
         Self { winners: vec![point(NEVER); 2 * points], points }
-    }
-
-    /// Memory of this many points in bytes.
-    pub fn memory_bound(count: usize) -> usize {
-        2 * count.max(1).next_power_of_two() * size_of::<Point>()
     }
 
     /// Moves a point.

@@ -13,7 +13,7 @@ use evforge_core::event::{EventBatch, PixelId};
 use std::cell::Cell;
 
 /// An event with its time in ticks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, get_size2::GetSize)]
 pub struct TimedEvent {
     /// Ticks.
     pub time: u64,
@@ -59,7 +59,7 @@ impl OrderRules {
 }
 
 /// Events on their way out.
-#[derive(Debug)]
+#[derive(Debug, get_size2::GetSize)]
 pub struct EventOrder {
     line: SourceClocks<TimedEvent>,
     waiting: [TimeOrder; 1],
@@ -78,12 +78,6 @@ impl EventOrder {
             packet_events: rules.clocks.packet_hits,
             room_for_a_packet: rules.room_for_a_packet(),
         }
-    }
-
-    /// Upper bound of the memory in bytes.
-    pub fn memory_bound(rules: &OrderRules, sources: usize) -> usize {
-        SourceClocks::<TimedEvent>::memory_bound(sources, rules.clocks.packet_hits)
-            + TimeOrder::memory_bound(rules.capacity(), 0)
     }
 
     /// Makes sure that the events of one more packet fit, by closing more than the watermark allows if it must
@@ -115,14 +109,6 @@ impl EventOrder {
     pub fn begin_packet(&mut self, source: usize) {
         // A source that does not exist has no events either.
         let _clock = self.line.begin_packet(source);
-    }
-
-    /// Takes an event of the packet that `source` has begun.
-    #[inline]
-    pub fn push(&mut self, source: usize, event: TimedEvent) {
-        if let Some(clock) = self.line.clock(source) {
-            clock.judge(0, event, &mut self.waiting[0]);
-        }
     }
 
     /// Takes events of the packet that `source` has begun, in the order in which they came.
@@ -226,11 +212,6 @@ impl EventOrder {
     pub fn clock_counts(&self) -> ClockCounts {
         self.line.clock_counts()
     }
-
-    /// Where time stands: nothing before this is waited for.
-    pub fn watermark(&self) -> DataTime {
-        self.line.watermark()
-    }
 }
 
 #[cfg(test)]
@@ -267,9 +248,8 @@ mod tests {
                 drain(&mut order);
             }
             order.begin_packet(*source);
-            for &time in times {
-                order.push(*source, TimedEvent { time, pixel_id: (time % 7) as u32 + 1 });
-            }
+            let event = |&time| TimedEvent { time, pixel_id: (time % 7) as u32 + 1 };
+            order.push_all(*source, &times.iter().map(event).collect::<Vec<_>>());
             order.end_packet();
             order.publish_closed();
             drain(&mut order);
@@ -295,9 +275,7 @@ mod tests {
     fn events_of_equal_time_leave_in_order_of_their_pixels() {
         let mut order = EventOrder::new(&RULES, 1);
         order.begin_packet(0);
-        for pixel_id in [3, 1, 2] {
-            order.push(0, TimedEvent { time: 5, pixel_id });
-        }
+        order.push_all(0, &[3, 1, 2].map(|pixel_id| TimedEvent { time: 5, pixel_id }));
         order.end_packet();
         assert!(!order.close());
         let mut events = EventBatch::new(9);

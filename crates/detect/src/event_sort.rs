@@ -15,7 +15,7 @@ const MOST_EVENTS: usize = 1 << 16;
 const FEW: usize = 64;
 
 /// Sorts events; keeps its working memory between calls.
-#[derive(Debug)]
+#[derive(Debug, get_size2::GetSize)]
 pub struct EventSort {
     keys: Vec<TimeKey>,
     by_time: TimeSort,
@@ -29,11 +29,6 @@ impl Default for EventSort {
 }
 
 impl EventSort {
-    /// Upper bound of the memory in bytes.
-    pub fn memory_bound() -> usize {
-        MOST_EVENTS * size_of::<TimeKey>() + TimeSort::memory_bound(MOST_EVENTS)
-    }
-
     /// Sorts by time, and by pixel where times are equal.
     pub fn sort(&mut self, events: &mut [TimedEvent]) {
         let (mut first, mut last, mut pixels) = (u64::MAX, 0, 0);

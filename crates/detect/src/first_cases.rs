@@ -4,7 +4,7 @@
 const MOST_NAMED: usize = 6;
 
 /// The first cases. Memory is taken once.
-#[derive(Debug)]
+#[derive(Debug, get_size2::GetSize)]
 pub struct FirstCases<C> {
     cases: Vec<(C, u64)>,
     others: u64,

@@ -4,7 +4,7 @@
 pub type DataTime = (u32, u64);
 
 /// A readout placed on a plane of strips.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, get_size2::GetSize)]
 pub struct Hit {
     /// Time in ticks of the detector's time unit.
     pub time: u64,
@@ -29,7 +29,7 @@ pub const ADC_LIMIT: u16 = 1 << ADC_BITS;
 pub const KEY_TIME_LIMIT: u64 = 1 << TIME_BITS;
 
 /// Something with a time, small enough to be packed with it into one sortable word.
-pub trait Timed: Copy + std::fmt::Debug {
+pub trait Timed: Copy + std::fmt::Debug + get_size2::GetSize {
     /// Its time in ticks.
     fn time(&self) -> u64;
 
@@ -41,7 +41,7 @@ pub trait Timed: Copy + std::fmt::Debug {
 }
 
 /// A hit of a packet and where it goes: a plane, a module.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, get_size2::GetSize)]
 pub struct TargetedHit {
     /// Time in ticks.
     pub time: u64,
@@ -91,7 +91,7 @@ impl Timed for Hit {
 
 /// A time and a payload in one word that sorts by time, and by payload where times are equal: 41 bits of time
 /// since a base, 23 bits of payload. The payload of a hit is 13 bits of strip and 10 of amplitude.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, get_size2::GetSize)]
 pub struct TimeKey(u64);
 
 impl TimeKey {

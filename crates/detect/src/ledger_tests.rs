@@ -80,7 +80,7 @@ fn in_beam_monitors_of_the_ess_readout() {
         normalise: false,
         histogram: TimeOfFlightBins::new(0, 1000, 10).expect("bins"),
     };
-    let settings = BeamMonitorSettings { ess, packet_type: None, ring: 0, monitors: vec![monitor] };
+    let settings = BeamMonitorSettings { ess, packet_type: None, ring: Some(0), monitors: vec![monitor] };
     let time = ess::at(100);
     let record = MonitorFields { time, kind: 1, ..MonitorFields::default() }.encode();
     let header = EssHeader {

@@ -4,6 +4,7 @@
 //!
 //! | step | module |
 //! |---|---|
+//! | all that is the same for every detector: the loop over packets, their numbers, the ledger | [`pipeline`] |
 //! | count packets, turn away the unusable ones | [`packet_gate`] |
 //! | correct amplitudes and times of single channels | [`calibration`] |
 //! | leave out masked channels, and count them | [`channel_mask`] |
@@ -11,7 +12,7 @@
 //! | judge the times of each source | [`source_clock`] |
 //! | join the sources' times, close time step by step | [`source_clocks`], [`watermark`] |
 //! | put what is nearly in order into order | [`time_order`], [`time_sort`] |
-//! | whole events of several sources into order | [`event_order`] |
+//! | whole events of several sources into order, and out | [`event_order`], [`outlet`] |
 //! | the hits of each module into windows, their events into order | [`module_windows`] |
 //! | cut the hits of a plane into time groups | [`plane_sorter`] |
 //! | split groups into clusters | [`strip_clusterer`], [`cluster`] |
@@ -58,6 +59,7 @@ pub mod calibration;
 pub mod channel_mask;
 pub mod cluster;
 pub mod dealt_hits;
+pub mod dumped_readouts;
 pub mod earliest;
 pub mod ess;
 pub mod event_order;
@@ -70,12 +72,14 @@ pub mod isis;
 mod ledger_tests;
 pub mod linked_clusters;
 pub mod matched_clusters;
+pub mod measured_windows;
 pub mod memory;
 pub mod module_windows;
 pub mod multiblade;
 pub mod multigrid;
 pub mod neutron_groups;
 pub mod other_panel;
+pub mod outlet;
 pub mod packet_gate;
 pub mod pad_clusters;
 pub mod paired_windows;
@@ -83,6 +87,7 @@ pub mod pairing;
 pub mod panel_former;
 pub mod panel_kind;
 pub mod partition;
+pub mod pipeline;
 pub mod plane_matching;
 pub mod plane_pairs;
 pub mod plane_set;

@@ -14,7 +14,7 @@ use std::ops::Range;
 const STRIPS: usize = STRIP_LIMIT as usize;
 
 /// The latest hit of a strip.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, get_size2::GetSize)]
 struct Latest {
     /// Number of the group that it is of.
     group: u32,
@@ -23,7 +23,7 @@ struct Latest {
 }
 
 /// Splits time groups into clusters of hits that are linked. See the [module documentation](self).
-#[derive(Debug)]
+#[derive(Debug, get_size2::GetSize)]
 pub struct LinkedClusters {
     latest: Box<[Latest]>,
     group: u32,
@@ -47,11 +47,6 @@ impl LinkedClusters {
             clusters: room_for(full, max_group),
             kept: room_for(full, max_group),
         }
-    }
-
-    /// Upper bound of the memory in bytes.
-    pub fn memory_bound(max_group: usize) -> usize {
-        STRIPS * size_of::<Latest>() + max_group * 2 * (size_of::<u32>() + size_of::<Cluster>())
     }
 
     /// The clusters of a time group that are large enough, in the order of their first hits, and how many hits are in

@@ -6,7 +6,7 @@ use crate::cluster::Cluster;
 pub const PLANES: usize = 2;
 
 /// The clusters of both planes that belong together.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, get_size2::GetSize)]
 pub struct MatchedClusters {
     /// What was collected on each plane; a plane without hits took no part.
     pub planes: [Cluster; PLANES],

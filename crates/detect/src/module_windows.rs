@@ -167,7 +167,7 @@ const STEP_OF_A_MODULE: usize = 256;
 const LARGEST_STEP: usize = 1 << 15;
 
 /// Which of the modules of a detector there are here: all, or every *n*th from some on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, get_size2::GetSize)]
 pub struct ModuleShare {
     /// The first of them.
     pub first: usize,
@@ -201,7 +201,7 @@ impl ModuleShare {
 }
 
 /// The waiting hits of all modules.
-#[derive(Debug)]
+#[derive(Debug, get_size2::GetSize)]
 struct Hits {
     share: ModuleShare,
     of_modules: Vec<TimeOrder>,
@@ -212,7 +212,7 @@ struct Hits {
 }
 
 /// From judged hits to ordered events.
-#[derive(Debug)]
+#[derive(Debug, get_size2::GetSize)]
 pub struct ModuleWindows {
     hits: Hits,
     closing: Closing,
@@ -291,13 +291,6 @@ impl ModuleWindows {
     /// one event for two hits.
     pub fn event_capacity(modules: usize, max_held_hits: usize) -> usize {
         max_held_hits + modules * (max_held_hits / 2 + 2)
-    }
-
-    /// Upper bound of the memory in bytes.
-    pub fn memory_bound(modules: usize, max_held_hits: usize) -> usize {
-        modules * (size_of::<TimeOrder>() + TimeOrder::memory_bound(max_held_hits, 0))
-            + Self::event_capacity(modules, max_held_hits) * size_of::<TimedEvent>()
-            + EventSort::memory_bound()
     }
 
     /// How many more hits fit on the fullest module, at least.

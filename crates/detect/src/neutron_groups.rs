@@ -11,7 +11,7 @@ use crate::settings::pairing::PairingSettings;
 pub const MOST_HITS: usize = 128;
 
 /// A hit that waits in a window.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, get_size2::GetSize)]
 pub struct WindowHit {
     /// Ticks.
     pub time: u64,
@@ -24,7 +24,7 @@ pub struct WindowHit {
 }
 
 /// What belongs together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, get_size2::GetSize)]
 pub struct PairedRules {
     /// A hit that comes later than this after the latest one begins a new window. In ticks.
     pub gap: u64,
@@ -62,7 +62,7 @@ impl PairedRules {
 }
 
 /// Hits of neighbours on one plane that are close in time.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, get_size2::GetSize)]
 struct Cluster {
     plane: u8,
     hits: u16,
@@ -74,7 +74,7 @@ struct Cluster {
 }
 
 /// The clusters of a pair, or one that has no partner.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, get_size2::GetSize)]
 struct Group {
     hits: u16,
     /// Where the next of its hits goes.
@@ -83,7 +83,7 @@ struct Group {
 }
 
 /// What a group of hits is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, get_size2::GetSize)]
 pub enum Fate {
     /// A cluster of each plane.
     Neutron,
@@ -94,7 +94,7 @@ pub enum Fate {
 }
 
 /// The groups of a window, with the memory for finding them.
-#[derive(Debug)]
+#[derive(Debug, get_size2::GetSize)]
 pub struct NeutronGroups {
     rules: PairedRules,
     pairing: Pairing,
@@ -130,16 +130,6 @@ impl NeutronGroups {
             grouped: Vec::with_capacity(MOST_HITS),
             ambiguous_pairs: 0,
         }
-    }
-
-    /// Memory in bytes.
-    pub fn memory_bound() -> usize {
-        let of_a_hit = 4 * size_of::<u16>()
-            + size_of::<Cluster>()
-            + 2 * size_of::<Traits>()
-            + size_of::<Group>()
-            + size_of::<WindowHit>();
-        MOST_HITS * of_a_hit + Pairing::memory_bound(MOST_HITS)
     }
 
     /// Cuts the hits of a window, which are in order of time, into groups.

@@ -20,7 +20,7 @@ pub struct OtherRules {
 }
 
 /// What a match is made of.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, get_size2::GetSize)]
 pub enum MatchOf {
     /// Strips of x and y.
     #[default]
@@ -65,7 +65,7 @@ pub struct OtherCounts {
     pub crowded_sets: u64,
 }
 
-#[derive(Debug)]
+#[derive(Debug, get_size2::GetSize)]
 enum Form {
     OnePlane { planes: PlaneSet<StripClusterer, 1>, plane: u8 },
     Pads(PlaneSet<PadClusters, 1>),
@@ -73,7 +73,7 @@ enum Form {
 }
 
 /// Forms what becomes an event on such a panel. See the [module documentation](self).
-#[derive(Debug)]
+#[derive(Debug, get_size2::GetSize)]
 pub struct OtherPanel {
     form: Form,
 }
@@ -97,25 +97,6 @@ impl OtherPanel {
             },
         };
         Some(Self { form })
-    }
-
-    /// Upper bound of the memory in bytes.
-    pub fn memory_bound(kind: PanelKind, rules: &StripRules) -> usize {
-        let strips = PlaneSet::<StripClusterer, 1>::memory_bound_of_strips;
-        size_of::<Self>()
-            + match kind {
-                PanelKind::TwoPlanes => 0,
-                PanelKind::OnlyX => strips(rules, [0]),
-                PanelKind::OnlyY => strips(rules, [1]),
-                PanelKind::Pads => {
-                    PlaneSet::<PadClusters, 1>::memory_bound(rules)
-                        + PadClusters::memory_bound(rules.max_group)
-                }
-                PanelKind::ThreePlanes => {
-                    PlaneSet::<StripClusterer, THREE>::memory_bound_of_strips(rules, [0, 1, 2])
-                        + ThirdPlane::memory_bound()
-                }
-            }
     }
 
     /// Its planes.

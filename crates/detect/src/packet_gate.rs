@@ -27,7 +27,7 @@ evforge_core::counters! {
 pub type Discard<C> = fn(&mut C) -> &mut u64;
 
 /// Counts packets and turns away those that are unusable whatever they contain.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, get_size2::GetSize)]
 pub struct PacketGate {
     largest_packet: usize,
     counters: PacketCounters,
@@ -82,6 +82,13 @@ impl PacketGate {
                 self.counters.bytes_discarded += packet.bytes.len() as u64;
             }
         }
+    }
+
+    /// A packet that was settled as used turns out to be of no use.
+    #[cold]
+    pub fn take_back<C>(&mut self, packet: &Packet<'_>, counter: Discard<C>, own: &mut C) {
+        self.counters.packets_formed_from -= 1;
+        self.settle(packet, Err(counter), own);
     }
 
     /// A packet that was admitted is discarded for a reason that has been counted elsewhere.

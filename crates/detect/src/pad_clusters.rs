@@ -15,7 +15,7 @@ use crate::track_monitor::Watch;
 use std::ops::Range;
 
 /// What makes a cluster of pads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, get_size2::GetSize)]
 pub struct PadRule {
     /// Columns of the panel, at least 1.
     pub columns: u16,
@@ -81,7 +81,7 @@ impl Found for MatchedClusters {
 }
 
 /// Splits time groups into clusters of pads. See the [module documentation](self).
-#[derive(Debug)]
+#[derive(Debug, get_size2::GetSize)]
 pub struct PadClusters {
     rule: PadRule,
     linked: LinkedClusters,
@@ -96,11 +96,6 @@ impl PadClusters {
             linked: LinkedClusters::new(max_group),
             clusters: room_for(MatchedClusters { joined: 1, ..MatchedClusters::default() }, max_group),
         }
-    }
-
-    /// Upper bound of the memory in bytes.
-    pub fn memory_bound(max_group: usize) -> usize {
-        LinkedClusters::memory_bound(max_group) + max_group * size_of::<MatchedClusters>()
     }
 }
 

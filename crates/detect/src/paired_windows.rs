@@ -29,12 +29,12 @@ pub enum Shape {
 }
 
 /// What a detector makes of hits that belong together.
-pub trait Neutrons {
+pub trait Neutrons: get_size2::GetSize {
     /// A hit of the detector's modules.
     type Hit: Timed + Into<WindowHit> + From<WindowHit>;
 
     /// Hits added up, so that a window with one neutron need not be looked at again.
-    type Sums: Default;
+    type Sums: Default + get_size2::GetSize;
 
     /// Forgets what was added up and begins with a hit, the first in time.
     fn begin(&self, sums: &mut Self::Sums, hit: Self::Hit);
@@ -99,7 +99,7 @@ fn resolve_sums<N: Neutrons>(
 }
 
 /// The window of a module.
-#[derive(Debug)]
+#[derive(Debug, get_size2::GetSize)]
 struct Window<S> {
     /// Time of the first and of the latest hit.
     start: u64,
@@ -110,7 +110,7 @@ struct Window<S> {
 }
 
 /// The open windows of all modules.
-#[derive(Debug)]
+#[derive(Debug, get_size2::GetSize)]
 pub struct PairedWindows<N: Neutrons> {
     windows: Vec<Window<N::Sums>>,
     neutrons: N,
@@ -132,12 +132,6 @@ impl<N: Neutrons> PairedWindows<N> {
             groups: NeutronGroups::new(rules),
             sums: N::Sums::default(),
         }
-    }
-
-    /// Upper bound of the memory in bytes, without that of the neutrons.
-    pub fn memory_bound(modules: usize) -> usize {
-        modules * (size_of::<Window<N::Sums>>() + MOST_HITS * size_of::<WindowHit>())
-            + NeutronGroups::memory_bound()
     }
 
     /// Finds the neutrons of a window that some hits are in.
@@ -326,7 +320,7 @@ mod tests {
     use proptest::prelude::*;
 
     /// What became of hits: those of each neutron and of each group without a partner.
-    #[derive(Debug, Default, PartialEq, Eq)]
+    #[derive(Debug, Default, PartialEq, Eq, get_size2::GetSize)]
     struct Seen {
         neutrons: Vec<Vec<WindowHit>>,
         lone: Vec<Vec<WindowHit>>,

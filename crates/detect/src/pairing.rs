@@ -13,7 +13,9 @@
 //! All is computed in whole numbers, and ties go by the order of the clusters: the same clusters give the same pairs.
 
 /// Which pairs become events where more than one pairing is possible.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, schemars::JsonSchema, serde::Serialize,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum Ambiguous {
     /// All clusters that are close in time are joined into one.
@@ -26,7 +28,7 @@ pub enum Ambiguous {
 }
 
 /// What pairing looks at of a cluster.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, get_size2::GetSize)]
 pub struct Traits {
     /// Time of its first hit in ticks.
     pub start: u64,
@@ -37,7 +39,7 @@ pub struct Traits {
 }
 
 /// How alike the two clusters of a neutron are. Times in ticks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, get_size2::GetSize)]
 pub struct PairRule {
     /// Clusters whose times differ by more are no candidates.
     pub max_difference: u64,
@@ -128,7 +130,7 @@ fn squared_part(difference: u128, usual: u128) -> u64 {
 }
 
 /// Two clusters that belong together, by their numbers on each plane.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, get_size2::GetSize)]
 pub struct Pair {
     /// Of the first plane.
     pub first: u16,
@@ -138,7 +140,7 @@ pub struct Pair {
     pub is_ambiguous: bool,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, get_size2::GetSize)]
 struct Candidates {
     distance: u64,
     first: u16,
@@ -146,7 +148,7 @@ struct Candidates {
 }
 
 /// The distances of all clusters of the first plane and all of the second, [`FAR`] where they are no candidates.
-#[derive(Debug)]
+#[derive(Debug, get_size2::GetSize)]
 struct Distances {
     of_pairs: Vec<u64>,
     second: usize,
@@ -163,7 +165,7 @@ impl Distances {
 const NONE: u16 = u16::MAX;
 
 /// Pairs clusters, with room for so many on each plane. See the [module documentation](self).
-#[derive(Debug)]
+#[derive(Debug, get_size2::GetSize)]
 pub struct Pairing {
     rule: PairRule,
     candidates: Vec<Candidates>,
@@ -183,12 +185,6 @@ impl Pairing {
             partners: [Vec::with_capacity(most), Vec::with_capacity(most)],
             pairs: Vec::with_capacity(most),
         }
-    }
-
-    /// Memory in bytes.
-    pub fn memory_bound(most: usize) -> usize {
-        most * most * (size_of::<Candidates>() + size_of::<u64>())
-            + most * (2 * size_of::<u16>() + size_of::<Pair>())
     }
 
     /// The rule.

@@ -17,7 +17,7 @@ use crate::watermark::DataTime;
 use std::sync::Arc;
 
 /// Matched clusters of a panel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, get_size2::GetSize)]
 pub struct PanelMatch {
     /// Epoch of their times.
     pub epoch: u32,
@@ -44,7 +44,7 @@ impl PanelMatch {
 type Waiting = Option<(DataTime, MatchedClusters)>;
 
 /// A panel that has no two planes.
-#[derive(Debug)]
+#[derive(Debug, get_size2::GetSize)]
 struct Other {
     panel: u32,
     /// Number of its first plane.
@@ -54,7 +54,7 @@ struct Other {
 }
 
 /// Sorting, clustering and matching for every panel.
-#[derive(Debug)]
+#[derive(Debug, get_size2::GetSize)]
 pub struct PanelFormer {
     first: Option<StripFormer>,
     others: Vec<StripFormer>,
@@ -130,20 +130,6 @@ impl PanelFormer {
     pub fn pending(&self) -> usize {
         let beside = self.beside().map(|panel| panel.planes().pending());
         self.panels().map(StripFormer::pending).chain(beside).sum()
-    }
-
-    /// Upper bound of the memory of a former for these panels, in bytes.
-    pub fn memory_bound(panels: &[PanelKind], rules: &StripRules) -> usize {
-        let of_panel = |kind: &PanelKind| match kind {
-            PanelKind::TwoPlanes => {
-                StripFormer::memory_bound(rules)
-                    + size_of::<StripFormer>()
-                    + size_of::<Waiting>()
-                    + size_of::<u32>()
-            }
-            kind => OtherPanel::memory_bound(*kind, rules) + size_of::<Other>(),
-        };
-        panels.iter().map(of_panel).sum()
     }
 
     fn panels(&self) -> impl Iterator<Item = &StripFormer> {

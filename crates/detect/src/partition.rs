@@ -39,7 +39,7 @@ impl RegionExecutor for OneByOne {
 const WORTH_WAKING: usize = 2048;
 
 /// A time group that has been read off its sorter.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, get_size2::GetSize)]
 pub(crate) struct ClosedGroup {
     /// Time of its first hit.
     first_time: u64,
@@ -62,7 +62,7 @@ impl ClosedGroup {
 }
 
 /// What a region has found in a time group.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, get_size2::GetSize)]
 struct Share {
     /// Number of the group in its step.
     group: u32,
@@ -76,7 +76,7 @@ struct Share {
 }
 
 /// A range of strips of a plane.
-#[derive(Debug)]
+#[derive(Debug, get_size2::GetSize)]
 pub struct Region {
     plane: usize,
     owned: Range<u32>,
@@ -133,6 +133,11 @@ impl ClusterChoice for BeginsInRegion<'_> {
     }
 }
 
+/// Hits of a plane that a step can have.
+fn most_hits(rules: &StripRules) -> usize {
+    rules.max_held_hits + rules.max_group + 1
+}
+
 impl Region {
     /// Region `number` of a plane.
     fn new(plane: usize, number: usize, rule: &PartitionRule, rules: &StripRules) -> Self {
@@ -143,6 +148,8 @@ impl Region {
         let owned = border(number)..if is_last { limit } else { border(number + 1) };
         let reach = u32::from(rules.cluster[plane].max_strip_gap) + 1;
         let seen = owned.start.saturating_sub(reach)..(owned.end + u32::from(rule.overlap)).min(limit);
+        // A hit is in one group, and at most in one cluster that is kept.
+        let (hits, least) = (most_hits(rules), rules.cluster[plane].min_hits);
         Self {
             plane,
             owned,
@@ -151,8 +158,8 @@ impl Region {
             clusterer: StripClusterer::new(rules.cluster[plane], rules.matching.by, rules.max_group),
             keys: vec![TimeKey::new(Hit::default(), 0); rules.max_group],
             ends: Vec::with_capacity(usize::from(STRIP_LIMIT)),
-            shares: Vec::new(),
-            clusters: Vec::new(),
+            shares: Vec::with_capacity(hits),
+            clusters: Vec::with_capacity(hits.div_ceil(least.max(1) as usize)),
             next_share: 0,
             next_cluster: 0,
         }
@@ -227,8 +234,9 @@ impl Region {
 }
 
 /// The regions of both planes, and the time groups of a step between them and the matcher.
-#[derive(Debug)]
+#[derive(Debug, get_size2::GetSize)]
 pub(crate) struct Partition {
+    #[get_size(ignore)]
     executor: Arc<dyn RegionExecutor>,
     /// Those of x, then as many of y.
     regions: Vec<Region>,
@@ -251,28 +259,12 @@ impl Partition {
             executor,
             regions: (0..PLANES).flat_map(of_plane).collect(),
             by: rules.matching.by,
-            groups: Default::default(),
+            groups: std::array::from_fn(|_| Vec::with_capacity(most_hits(rules))),
             next: [0; PLANES],
             held: 0,
             latest: (0, 0),
             merged: Vec::with_capacity(usize::from(STRIP_LIMIT)),
         }
-    }
-
-    /// Upper bound of the memory in bytes.
-    pub(crate) fn memory_bound(rule: &PartitionRule, rules: &StripRules) -> usize {
-        let strips = usize::from(STRIP_LIMIT);
-        let region = size_of::<Region>()
-            + StripClusterer::memory_bound(&rules.cluster[0], rules.max_group)
-            + rules.max_group * size_of::<TimeKey>()
-            + strips * size_of::<(u16, u16)>();
-        // What grows with a step: a hit is in one group, and at most in one cluster that is kept. Vectors double.
-        let hits = rules.max_held_hits + rules.max_group + 1;
-        let least = rules.cluster.iter().map(|rule| rule.min_hits).min().unwrap_or(1).max(1);
-        let found = hits * size_of::<Share>() + hits.div_ceil(least as usize) * size_of::<Cluster>();
-        size_of::<Self>()
-            + strips * size_of::<Cluster>()
-            + PLANES * (rule.regions * (region + 2 * found) + 2 * hits * size_of::<ClosedGroup>())
     }
 
     /// Hits of groups that have not been handed out.

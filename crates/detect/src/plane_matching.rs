@@ -33,7 +33,7 @@ pub struct MatchRule {
 }
 
 /// Collects clusters and gives back what belongs together.
-#[derive(Debug)]
+#[derive(Debug, get_size2::GetSize)]
 pub struct PlaneMatcher {
     waiting: [VecDeque<Cluster>; PLANES],
     current: MatchedClusters,
@@ -63,12 +63,6 @@ impl PlaneMatcher {
             pairs: (rule.ambiguous != Ambiguous::Join)
                 .then(|| Box::new(PlanePairs::new(rule.by, rule.pairing, rule.ambiguous))),
         }
-    }
-
-    /// Upper bound of the memory in bytes.
-    pub fn memory_bound(rule: &MatchRule, capacity: usize) -> usize {
-        let pairs = if rule.ambiguous == Ambiguous::Join { 0 } else { PlanePairs::memory_bound() };
-        PLANES * capacity * size_of::<Cluster>() + pairs
     }
 
     /// Sets that were paired before they were complete, because they had too many clusters.

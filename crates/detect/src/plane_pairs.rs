@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 pub const LARGEST_SET: usize = 64;
 
 /// Pairs the clusters of a set. See the [module documentation](self).
-#[derive(Debug)]
+#[derive(Debug, get_size2::GetSize)]
 pub struct PlanePairs {
     by: MatchBy,
     drops_ambiguous: bool,
@@ -40,12 +40,6 @@ impl PlanePairs {
             held: 0,
             crowded_sets: 0,
         }
-    }
-
-    /// Upper bound of the memory in bytes.
-    pub fn memory_bound() -> usize {
-        let plane = LARGEST_SET * (size_of::<Cluster>() + size_of::<Traits>() + size_of::<MatchedClusters>());
-        size_of::<Self>() + PLANES * plane + Pairing::memory_bound(LARGEST_SET)
     }
 
     /// What has been paired and not been given out.

@@ -16,7 +16,7 @@ use crate::watermark::{Closing, DataTime};
 use std::collections::VecDeque;
 
 /// A cluster, of whatever its hits are.
-pub trait Found: Copy + std::fmt::Debug {
+pub trait Found: Copy + std::fmt::Debug + get_size2::GetSize {
     /// Time of its last hit, in ticks.
     fn time_end(&self) -> u64;
     /// Its hits.
@@ -73,7 +73,7 @@ pub enum Next<F> {
 }
 
 /// Counts of what has been found and left out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, get_size2::GetSize)]
 pub struct PlaneSetCounts<const N: usize> {
     /// Clusters formed per plane.
     pub clusters: [u64; N],
@@ -86,7 +86,7 @@ pub struct PlaneSetCounts<const N: usize> {
 }
 
 /// `N` planes. See the [module documentation](self).
-#[derive(Debug)]
+#[derive(Debug, get_size2::GetSize)]
 pub struct PlaneSet<C: GroupClusterer, const N: usize> {
     sorters: [PlaneSorter; N],
     clusterers: [C; N],
@@ -125,13 +125,6 @@ impl<C: GroupClusterer, const N: usize> PlaneSet<C, N> {
                 matching_full: 0,
             },
         }
-    }
-
-    /// Upper bound of the memory in bytes, clusterers left out.
-    pub fn memory_bound(rules: &StripRules) -> usize {
-        N * (PlaneSorter::memory_bound(rules.max_group, rules.max_held_hits)
-            + rules.max_group * size_of::<C::Found>())
-            + size_of::<Self>()
     }
 
     /// The next cluster of the time that is closed. Over all planes they come in order of their ends.
@@ -224,13 +217,6 @@ impl<const N: usize> PlaneSet<StripClusterer, N> {
             StripClusterer::new(rules.cluster[rule_of(name)], crate::cluster::MatchBy::End, rules.max_group)
         };
         Self::new(rules, names, clusterer, Cluster { hits: 1, ..Cluster::default() })
-    }
-
-    /// Upper bound of the memory in bytes, with the clusterers.
-    pub fn memory_bound_of_strips(rules: &StripRules, names: [usize; N]) -> usize {
-        let clusterer =
-            |name: usize| StripClusterer::memory_bound(&rules.cluster[rule_of(name)], rules.max_group);
-        Self::memory_bound(rules) + names.into_iter().map(clusterer).sum::<usize>()
     }
 }
 

@@ -7,7 +7,7 @@ use crate::hit::{Hit, TimeKey};
 use crate::time_order::TimeOrder;
 
 /// The hits of one plane between arrival and clustering.
-#[derive(Debug)]
+#[derive(Debug, get_size2::GetSize)]
 pub struct PlaneSorter {
     order: TimeOrder,
     max_time_gap: u64,
@@ -58,11 +58,6 @@ impl PlaneSorter {
         self.time_bits = u64::MAX.checked_shl(bits).unwrap_or(0);
         self.order = self.order.with_decimation(bits);
         self
-    }
-
-    /// Upper bound of the memory in bytes.
-    pub fn memory_bound(max_group: usize, capacity: usize) -> usize {
-        TimeOrder::memory_bound(capacity, max_group + 1)
     }
 
     /// Takes a hit. The caller has made sure that there is room.

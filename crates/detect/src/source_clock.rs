@@ -48,7 +48,7 @@ use std::cmp::Ordering;
 pub const TIME_SIGN: usize = usize::MAX;
 
 /// Counts of one source clock, to be added up over the sources.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, get_size2::GetSize)]
 pub struct ClockCounts {
     /// Hits discarded because they are older than the window allows.
     pub late: u64,
@@ -128,7 +128,7 @@ pub trait AcceptedHits<T = Hit> {
 
 /// A source's hits after it has been judged, up to (epoch, front).
 // What every packet needs comes first: of hundreds of sources, little more than that stays in the caches.
-#[derive(Debug)]
+#[derive(Debug, get_size2::GetSize)]
 #[repr(C, align(64))]
 pub struct SourceClock<T = Hit> {
     front: u64,
@@ -326,11 +326,6 @@ impl<T: Timed> SourceClock<T> {
     /// The counts so far.
     pub fn counts(&self) -> ClockCounts {
         self.counts
-    }
-
-    /// Memory of the quarantine in bytes.
-    pub fn memory_bound(packet_hits: usize) -> usize {
-        packet_hits * size_of::<(usize, T)>()
     }
 
     /// Where a time that is not on the line lies: what is behind would be the beginning of the next epoch.

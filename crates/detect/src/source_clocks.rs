@@ -56,7 +56,7 @@ impl ClockRules {
 }
 
 /// The clocks of all sources. See the [module documentation](self).
-#[derive(Debug)]
+#[derive(Debug, get_size2::GetSize)]
 pub struct SourceClocks<T> {
     clocks: Vec<SourceClock<T>>,
     joint: Watermark,
@@ -110,15 +110,6 @@ impl<T: Timed> SourceClocks<T> {
     pub fn expecting(mut self, is_expected: impl Fn(usize) -> bool) -> Self {
         self.joint = Watermark::new(self.source_lag, self.clocks.len(), is_expected);
         self
-    }
-
-    /// Upper bound of the memory in bytes.
-    pub fn memory_bound(sources: usize, packet_hits: usize) -> usize {
-        let of_each = size_of::<SourceClock<T>>()
-            + SourceClock::<T>::memory_bound(packet_hits)
-            + size_of::<u64>()
-            + size_of::<usize>();
-        sources * of_each + Watermark::memory_bound(sources) + Earliest::memory_bound(sources)
     }
 
     /// The clock of `source`, which begins a packet.

@@ -47,7 +47,7 @@ const STRIPS: usize = STRIP_LIMIT as usize;
 ///
 /// The strips of a group are marked in a bit map; walking over the marks gives each strip the number of its
 /// cluster without sorting the hits.
-#[derive(Debug)]
+#[derive(Debug, get_size2::GetSize)]
 pub struct StripClusterer {
     rule: ClusterRule,
     order: MatchBy,
@@ -65,7 +65,7 @@ pub struct StripClusterer {
 }
 
 /// A cluster before it is known whether it is large enough.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, get_size2::GetSize)]
 struct Tally {
     hits: u32,
     /// Its place among the clusters; past their end if it is too small.
@@ -100,14 +100,6 @@ impl StripClusterer {
     /// The rule.
     pub fn rule(&self) -> &ClusterRule {
         &self.rule
-    }
-
-    /// Upper bound of the memory in bytes.
-    pub fn memory_bound(rule: &ClusterRule, max_group: usize) -> usize {
-        let linked = rule.linked_within.map_or(0, |_| LinkedClusters::memory_bound(max_group));
-        linked
-            + STRIPS / WORD * (size_of::<u64>() + size_of::<(u64, u32)>())
-            + STRIPS * (size_of::<Tally>() + size_of::<Cluster>())
     }
 
     /// The clusters of a time group in the order of matching, and how many hits are in none because their

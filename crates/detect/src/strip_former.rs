@@ -17,7 +17,7 @@ use crate::watermark::{Closing, DataTime};
 use std::sync::Arc;
 
 /// Counts of what has been left out on the way.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, get_size2::GetSize)]
 pub struct FormerCounts {
     /// Clusters formed per plane.
     pub clusters: [u64; PLANES],
@@ -50,7 +50,7 @@ impl std::ops::Add for FormerCounts {
 }
 
 /// Sorting, clustering and matching for two planes.
-#[derive(Debug)]
+#[derive(Debug, get_size2::GetSize)]
 pub struct StripFormer {
     sorters: [PlaneSorter; PLANES],
     clusterers: [StripClusterer; PLANES],
@@ -96,18 +96,6 @@ impl StripFormer {
                 .partition
                 .map(|rule| Box::new(Partition::new(&rule, rules, Arc::clone(executor)))),
         }
-    }
-
-    /// Upper bound of the memory of a former with `rules`, in bytes.
-    pub fn memory_bound(rules: &StripRules) -> usize {
-        let sorter = PlaneSorter::memory_bound(rules.max_group, rules.max_held_hits);
-        let planes: usize = rules
-            .cluster
-            .iter()
-            .map(|rule| sorter + StripClusterer::memory_bound(rule, rules.max_group))
-            .sum();
-        let partition = rules.partition.map_or(0, |rule| Partition::memory_bound(&rule, rules));
-        planes + PlaneMatcher::memory_bound(&rules.matching, rules.max_group) + partition
     }
 
     /// How many more hits fit on the fuller plane.

@@ -35,7 +35,7 @@ impl ThresholdSetting {
 pub type ThresholdClass = u16;
 
 /// Values of the thresholds of a detector over time.
-#[derive(Debug)]
+#[derive(Debug, get_size2::GetSize)]
 pub struct ThresholdSteps {
     parameters: Vec<Parameter>,
     /// What waits, of each parameter, in order of time.
@@ -68,15 +68,6 @@ impl ThresholdSteps {
             without_front: None,
             taken: 0,
         }
-    }
-
-    /// Memory in bytes, without that of changes.
-    pub fn memory_bound(&self) -> usize {
-        // A key is counted as if nobody else had it.
-        let keys = self.parameters.iter().map(|parameter| parameter.key.len() + 3 * size_of::<usize>());
-        self.parameters.capacity() * size_of::<Parameter>()
-            + self.waiting.capacity() * size_of::<Vec<(DataTime, u16)>>()
-            + keys.sum::<usize>()
     }
 
     /// The parameters with the values that hold from the last change on.

@@ -3,7 +3,7 @@
 use crate::settings::{Picoseconds, SettingsError};
 
 /// Converts ticks to nanoseconds when an event leaves: the only rounding of a time, always down.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, get_size2::GetSize)]
 pub struct TickLength {
     /// Nanoseconds in `ticks << shift` ticks, in lowest terms.
     nanoseconds: u64,

@@ -14,7 +14,7 @@ use crate::source_clock::AcceptedHits;
 use crate::time_sort::{TimeSort, put_right};
 
 /// An item with its full time and epoch.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, get_size2::GetSize)]
 struct FarItem {
     time: u64,
     epoch: u32,
@@ -36,7 +36,7 @@ impl Timed for FarItem {
 }
 
 /// Items between arrival and the closing of their time.
-#[derive(Debug)]
+#[derive(Debug, get_size2::GetSize)]
 pub struct TimeOrder {
     /// Epoch of the keys.
     epoch: u32,
@@ -110,13 +110,6 @@ impl TimeOrder {
     pub fn with_decimation(mut self, bits: u32) -> Self {
         self.time_sort = self.time_sort.with_decimation(bits);
         self
-    }
-
-    /// Upper bound of the memory in bytes.
-    pub fn memory_bound(capacity: usize, unread: usize) -> usize {
-        capacity * (size_of::<TimeKey>() + size_of::<FarItem>())
-            + (capacity + unread) * size_of::<TimeKey>()
-            + TimeSort::memory_bound(capacity)
     }
 
     /// Takes an item. The caller has made sure that there is room.

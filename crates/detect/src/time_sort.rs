@@ -26,7 +26,7 @@ const VALUES: usize = 1 << DIGIT_BITS;
 type Places = [u32; VALUES];
 
 /// Sorts keys by time; keeps its working memory between calls.
-#[derive(Debug)]
+#[derive(Debug, get_size2::GetSize)]
 pub struct TimeSort {
     places: Box<[Places; 2]>,
     /// Room for keys; as long as the most that were sorted so far.
@@ -52,11 +52,6 @@ impl TimeSort {
     /// True if all bits of the times count.
     pub fn is_exact(&self) -> bool {
         self.decimation == 0
-    }
-
-    /// Upper bound of the memory in bytes.
-    pub fn memory_bound(capacity: usize) -> usize {
-        size_of::<[Places; 2]>() + capacity * size_of::<TimeKey>()
     }
 
     /// Sorts `keys` by time.

@@ -10,6 +10,7 @@ use crate::linked_clusters::LinkedClusters;
 use crate::plane_matching::{MatchedClusters, PLANES};
 use crate::tick::TickLength;
 use evforge_core::monitor::{MonitorData, MonitorPlan, TRACK_HITS, TrackHit};
+use std::borrow::Borrow;
 
 /// Looks on while clusters and events are formed. Does nothing unless it says otherwise.
 pub trait Watch {
@@ -93,6 +94,12 @@ pub struct TrackMonitor {
     hits: Vec<Hit>,
     linked: LinkedClusters,
     events: u64,
+}
+
+impl Borrow<MonitorData> for TrackMonitor {
+    fn borrow(&self) -> &MonitorData {
+        &self.data
+    }
 }
 
 impl TrackMonitor {

@@ -11,7 +11,7 @@ use crate::source_clock::SourceClock;
 use crate::time_order::TimeOrder;
 
 /// The source that is ahead of all others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, get_size2::GetSize)]
 struct Leader {
     source: usize,
     front: DataTime,
@@ -22,7 +22,7 @@ struct Leader {
 
 /// The watermark over all sources. It is told whenever the time of a source may have changed
 /// ([`Watermark::note`]); what that costs does not grow with the number of sources.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, get_size2::GetSize)]
 pub struct Watermark {
     source_lag: u64,
     watermark: DataTime,
@@ -45,11 +45,6 @@ impl Watermark {
         (0..sources).filter(|&source| is_expected(source)).for_each(|source| of_sources.set(source, (0, 0)));
         let is_opening = !(0..sources).all(is_expected);
         Self { source_lag, watermark: (0, 0), of_sources, leader: None, ended: (0, 0), is_opening }
-    }
-
-    /// Upper bound of the memory in bytes.
-    pub fn memory_bound(sources: usize) -> usize {
-        Earliest::memory_bound(sources)
     }
 
     /// No source will send hits before this; what comes nevertheless is late.
@@ -129,7 +124,7 @@ impl Watermark {
 pub const SMALLEST_STEP: usize = 4096;
 
 /// How far time is closed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, get_size2::GetSize)]
 pub struct Closing {
     /// What callers have asked to close.
     target: DataTime,

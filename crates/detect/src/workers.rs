@@ -31,7 +31,7 @@ impl Workers for InTurn {
 }
 
 /// What one worker at a time has. Nobody waits for it: pieces of work are dealt out once.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, get_size2::GetSize)]
 pub(crate) struct OfOneWorker<T>(Mutex<T>);
 
 impl<T> OfOneWorker<T> {

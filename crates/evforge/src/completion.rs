@@ -6,7 +6,7 @@ use crate::output::print;
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, Args, Command, ValueHint};
 use clap_complete::Shell;
-use evforge_lab::shipped;
+use evforge_config::shipped;
 use evforge_sim::instruments::INSTRUMENTS;
 
 /// Arguments of `evforge completion`.

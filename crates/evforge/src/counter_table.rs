@@ -2,19 +2,13 @@
 
 use crate::outputs::ImageCounters;
 use crate::train::SummaryCounters;
+use evforge_config::detectors::counted_stages;
 use evforge_control::desk::ControlCounters;
-use evforge_core::counter::{CounterInfo, CounterSet, Law, Role};
+use evforge_core::counter::{CountedStage, CounterInfo, CounterSet, Law, Role};
 use evforge_core::pulsed::PulseCounters;
 use evforge_core::run_state::OutputCounters;
-use evforge_detect::adc_readout::{AdcReadoutCounters, PulseChannelCounters};
-use evforge_detect::beam_monitors::{BeamMonitorCounters, NeutronCounters};
 use evforge_detect::ess::{FilingCounters, HeaderCounters, TimeSourceCounters, VmmCounters};
-use evforge_detect::gdgem::{GdGemCounters, TrackCounters};
-use evforge_detect::isis::IsisCounters;
-use evforge_detect::multiblade::{CassetteCounters, MultiBladeCounters};
-use evforge_detect::multigrid::{CncsCounters, ColumnCounters, MesytecCounters, OutletCounters};
 use evforge_detect::packet_gate::PacketCounters;
-use evforge_detect::sonde::SondeCounters;
 use evforge_detect::source_clocks::SourceClockCounters;
 use evforge_filewriter::job::WriterCounters;
 use evforge_kafka::aggregate::AggregateCounters;
@@ -38,7 +32,6 @@ use evforge_net::socket::ReceiverCounters;
 use evforge_net::xdp::XdpCounters;
 use evforge_outputs::csv::CsvCounters;
 use evforge_outputs::packet_tap::PacketTapCounters;
-use evforge_plugin::PluginCounters;
 use evforge_stream::nexus::{FollowCounters, NexusCounters};
 use evforge_train::assembly::AssemblyCounters;
 use evforge_train::bridge::BridgeCounters;
@@ -59,7 +52,7 @@ const NONE: Option<&str> = None;
 
 /// All stages that count.
 pub fn counter_stages() -> Vec<Stage> {
-    vec![
+    let mut stages = vec![
         stage::<CaptureCounters>("Reading a capture file", Some("capture")),
         stage::<TopicCounters>("Reading raw packets from a topic", Some("topic")),
         stage::<ReceiverCounters>("Receiving from the network", Some("receive")),
@@ -70,24 +63,15 @@ pub fn counter_stages() -> Vec<Stage> {
         stage::<RecordCounters>("Recording packets", NONE),
         stage::<PacketCounters>("Packets of any detector", DETECTOR),
         stage::<SourceClockCounters>("Putting the hits of several sources into order", DETECTOR),
-        stage::<GdGemCounters>("Packets and readouts of a Gd-GEM with SRS", DETECTOR),
-        stage::<TrackCounters>("Forming events of the tracks in a Gd-GEM", DETECTOR),
-        stage::<MesytecCounters>("Forming events of a Multi-Grid with VMMR modules", DETECTOR),
-        stage::<CncsCounters>("Forming events of the Multi-Grid demonstrator at CNCS", DETECTOR),
-        stage::<OutletCounters>("Handing out the events of a Multi-Grid", DETECTOR),
-        stage::<ColumnCounters>("Forming events of a Multi-Grid with the ESS readout", DETECTOR),
-        stage::<SondeCounters>("Forming events of a SoNDe", DETECTOR),
-        stage::<IsisCounters>("Frames of the streaming readout of ISIS", DETECTOR),
-        stage::<MultiBladeCounters>("Readouts of a Multi-Blade with CAEN digitisers", DETECTOR),
-        stage::<CassetteCounters>("Forming events of a Multi-Blade", DETECTOR),
         stage::<HeaderCounters>("Headers of the ESS readout", DETECTOR),
         stage::<TimeSourceCounters>("Pulses and time source of the ESS readout", DETECTOR),
         stage::<VmmCounters>("VMM3a records of the ESS readout", DETECTOR),
         stage::<FilingCounters>("Filing events under the pulses of the ESS readout", DETECTOR),
-        stage::<BeamMonitorCounters>("Records of beam monitors", DETECTOR),
-        stage::<NeutronCounters>("Single neutrons of beam monitors", DETECTOR),
-        stage::<AdcReadoutCounters>("Forming events of sampled channels", DETECTOR),
-        stage::<PulseChannelCounters>("Pulses that arrive on a channel", DETECTOR),
+    ];
+    let of_detector =
+        |CountedStage { title, name, counters }| Stage { title, name, group: DETECTOR, counters };
+    stages.extend(counted_stages().into_iter().map(of_detector));
+    stages.extend([
         stage::<SimulationCounters>("Simulating a detector", NONE),
         stage::<DropCounters>("Packets of a DROP stream", NONE),
         stage::<NumberedCounters>("Numbered packets", NONE),
@@ -103,7 +87,6 @@ pub fn counter_stages() -> Vec<Stage> {
         stage::<NewestCounters>("Trains for the page", NONE),
         stage::<SummaryCounters>("Summaries of trains", NONE),
         stage::<MessageOutletCounters>("Messages that nothing waits for", NONE),
-        stage::<PluginCounters>("Forming events of a plugin", DETECTOR),
         stage::<PulseCounters>("Giving events their pulses and times of flight", DETECTOR),
         stage::<OutputCounters>("Any output", OUTPUT),
         stage::<ControlCounters>("What is asked of a run while it goes on", Some("control")),
@@ -120,7 +103,8 @@ pub fn counter_stages() -> Vec<Stage> {
         stage::<CsvCounters>("A CSV file", OUTPUT),
         stage::<ViewCounters>("The live view", OUTPUT),
         stage::<ImageCounters>("The image of a detector", OUTPUT),
-    ]
+    ]);
+    stages
 }
 
 fn stage<C: CounterSet>(title: &'static str, group: Option<&'static str>) -> Stage {

@@ -7,9 +7,8 @@ use crate::input::{open, tell_lost};
 use crate::output::{print, refuse_standard_output};
 use crate::same_file::NamedFiles;
 use clap::Args;
-use evforge_config::DetectorSettings;
 use evforge_core::counter::CounterSnapshot;
-use evforge_detect::multigrid::MultiGridSettings;
+use evforge_detect::dumped_readouts::DumpedReadouts;
 use evforge_dump::packets::CaenFormat;
 use evforge_dump::recording::{CaenRecorder, MesytecRecorder, Recorded, SrsRecorder, record};
 use evforge_pipeline::report::grouped;
@@ -46,15 +45,15 @@ pub(crate) fn dump(arguments: &DumpArguments) -> Result<ExitStatus, CommandError
         .check(arguments.overwrite)?;
     let mut input = open(&path, arguments.capture.port, &config)?;
     let output = &arguments.output;
-    let recorded = match &config.detector {
-        DetectorSettings::GdGem(settings) => record(input.as_mut(), SrsRecorder::new(settings)?, output)?,
-        DetectorSettings::MultiGrid(MultiGridSettings::Mesytec(settings)) => {
-            record(input.as_mut(), MesytecRecorder::new(settings.spoof_high_time), output)?
+    let recorded = match config.detector.dumped_readouts() {
+        Some(DumpedReadouts::Srs(settings)) => record(input.as_mut(), SrsRecorder::new(settings)?, output)?,
+        Some(DumpedReadouts::Vmmr { spoof_high_time }) => {
+            record(input.as_mut(), MesytecRecorder::new(spoof_high_time), output)?
         }
-        DetectorSettings::MultiBlade(settings) => {
+        Some(DumpedReadouts::Caen(settings)) => {
             record(input.as_mut(), CaenRecorder::new(CaenFormat::of(settings)), output)?
         }
-        _ => {
+        None => {
             let problem =
                 format!("readouts of [{}] as {} has it cannot be dumped", config.section, config.name);
             return Err(problem.into());

@@ -3,12 +3,11 @@
 
 use crate::input::open_until;
 use evforge_config::Config;
+use evforge_config::shipped::configuration;
 use evforge_core::counter::{Law, Role};
 use evforge_core::run_state::{LedgerTotals, discards};
-use evforge_inspect::configurations::with_key;
-use evforge_inspect::stream::{Stream, Tried};
+use evforge_inspect::stream::Tried;
 use evforge_inspect::survey::Findings;
-use evforge_lab::shipped;
 use evforge_net::clock::SystemClock;
 use evforge_outputs::packet_tap::PacketTap;
 use evforge_pipeline::capture_run::CaptureRun;
@@ -26,41 +25,26 @@ const REASONS: usize = 2;
 
 /// Tries the configurations of the streams on the capture that they are from, of which packets to `port` are looked at, if one is given.
 pub(crate) fn try_shipped(findings: &mut Findings, path: &Path, port: Option<u16>, stop: &Arc<AtomicBool>) {
-    let mut known: BTreeMap<(&'static str, Option<&'static str>), Option<Tried>> = BTreeMap::new();
+    let mut known: BTreeMap<String, Option<Tried>> = BTreeMap::new();
     for stream in &mut findings.streams {
-        for (name, key) in candidates(stream) {
-            if known.len() == MOST && !known.contains_key(&(name, key)) {
+        for shipped in stream.shipped() {
+            let name = shipped.in_words();
+            if known.len() == MOST && !known.contains_key(&name) {
                 continue;
             }
-            let tried = known.entry((name, key)).or_insert_with(|| {
-                let config = shipped_as(name, key)?;
-                tried(name, key, &config, path, port, stop)
+            let tried = known.entry(name).or_insert_with(|| {
+                let overrides: Vec<String> = shipped.key.into_iter().map(str::to_owned).collect();
+                let name = shipped.path.strip_prefix("configs/")?.strip_suffix(".toml")?;
+                tried(shipped.in_words(), &configuration(name, &overrides).ok()?, path, port, stop)
             });
             stream.tried.extend(tried.clone());
         }
     }
 }
 
-/// The shipped configurations that may fit a stream, each with a key that has to be set in it.
-fn candidates(stream: &Stream) -> Vec<(&'static str, Option<&'static str>)> {
-    let shipped = stream.shipped();
-    let key = stream.key.format.and_then(with_key);
-    // The key belongs to the last one.
-    let last = shipped.len().saturating_sub(1);
-    (0..).zip(shipped).map(|(place, name)| (*name, key.filter(|_| place == last))).collect()
-}
-
-/// A configuration that is part of the program.
-fn shipped_as(name: &str, key: Option<&str>) -> Option<Config> {
-    let name = name.strip_prefix("configs/")?.strip_suffix(".toml")?;
-    let overrides: Vec<String> = key.map(|key| key.replace(" = ", "=")).into_iter().collect();
-    shipped::configuration(name, &overrides).ok()
-}
-
 /// What a configuration places; none if it cannot read the capture, or finds no readouts in it.
 fn tried(
-    name: &str,
-    key: Option<&str>,
+    configuration: String,
     config: &Config,
     path: &Path,
     port: Option<u16>,
@@ -90,7 +74,7 @@ fn tried(
     reasons.sort_by_key(|found| std::cmp::Reverse(found.count));
     let reasons = reasons.into_iter().filter(|found| found.count > 0).take(REASONS);
     Some(Tried {
-        configuration: key.map_or_else(|| name.to_owned(), |key| format!("{name}, with {key}")),
+        configuration,
         readouts: totals.readouts.filter(|&readouts| readouts > 0)?,
         placed: totals.hits.unwrap_or(0) + integrated,
         events: totals.events,

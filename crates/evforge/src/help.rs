@@ -4,7 +4,9 @@
 //! under headings. Both have the examples, which a test runs as they are (`tests/program/help.rs`).
 
 use crate::exit_status;
-use clap::{Arg, ArgAction, Command};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Arg, ArgAction, Command, Error};
+use evforge_core::suggestion::nearest;
 use std::fmt::Write as _;
 
 /// The groups of commands, in the order of a first day with a detector.
@@ -232,6 +234,49 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ("completion", &["evforge completion bash > evforge.bash"]),
     ("man", &["evforge man manual-pages"]),
 ];
+
+/// What people type because others have it: the command, what is behind it, and what does that here.
+const MEANT: [(&str, &str, &str); 7] = [
+    ("ctl", "start", "evforge ctl run start"),
+    ("ctl", "stop", "evforge ctl run stop"),
+    ("ctl", "status", "evforge ctl state"),
+    ("kafka", "list", "evforge kafka topics"),
+    ("run", "--kafka", "--set outputs.kafka.brokers=localhost:9092 (docs/kafka.md)"),
+    ("serve", "--kafka", "--set outputs.kafka.brokers=localhost:9092 (docs/kafka.md)"),
+    (
+        "write",
+        "--structure",
+        "evforge write structure.json: the file without an option (docs/file-writer.md)",
+    ),
+];
+
+/// An error of the command line with what was probably meant.
+pub(crate) fn with_remedy(mut error: Error, command: &Command) -> Error {
+    let wrong = [ContextKind::InvalidSubcommand, ContextKind::InvalidArg];
+    let Some(ContextValue::String(typed)) = wrong.into_iter().find_map(|kind| error.get(kind)).cloned()
+    else {
+        return error;
+    };
+    let at = std::env::args_os().skip(1).fold(command, |at, word| at.find_subcommand(word).unwrap_or(at));
+    let meant = MEANT.iter().find(|(name, found, _)| *name == at.get_name() && *found == typed);
+    let tip = match (meant, error.kind()) {
+        (Some((.., meant)), _) => {
+            // They look alike, and do something else.
+            error.remove(ContextKind::SuggestedArg);
+            error.remove(ContextKind::SuggestedSubcommand);
+            (*meant).to_owned()
+        }
+        (None, ErrorKind::InvalidSubcommand) if error.get(ContextKind::SuggestedSubcommand).is_none() => {
+            let known = || at.get_subcommands().filter(|sub| !sub.is_hide_set()).map(Command::get_name);
+            let meant =
+                nearest(&typed, known()).map_or_else(String::new, |name| format!("did you mean '{name}'? "));
+            format!("{meant}There are {}", known().collect::<Vec<_>>().join(", "))
+        }
+        _ => return error,
+    };
+    error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+    error
+}
 
 /// The examples of a command, named as `run` or `drop send`.
 pub(crate) fn examples(command: &str) -> &'static [&'static str] {

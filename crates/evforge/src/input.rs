@@ -3,16 +3,17 @@
 use crate::CommandError;
 use crate::exit_status::ExitStatus;
 use crate::other_ports::ports_to_read;
-use evforge_config::{Config, DetectorSettings};
+use evforge_config::shipped::configurations;
+use evforge_config::{Config, PartsByOrigin};
 use evforge_core::counter::CounterSnapshot;
 use evforge_core::packet_source::PacketSource;
-use evforge_detect::multigrid::MultiGridSettings;
-use evforge_detect::sonde::settings::GroupAddress;
+use evforge_detect::dumped_readouts::DumpedReadouts;
 use evforge_dump::layout::Row;
 use evforge_dump::packets::{self, CaenFormat, PacketFormats, SrsFormat};
-use evforge_dump::rows::{CaenReadout, MesytecHit};
+use evforge_dump::rows::{CaenReadout, MesytecHit, SrsHit};
 use evforge_dump::table_reader::{DumpFile, is_hdf5};
-use evforge_inspect::configurations::shipped_for;
+use evforge_inspect::expected::Expected;
+use evforge_inspect::shipped::ShippedConfiguration;
 use evforge_net::capture::CaptureReader;
 use evforge_net::crash_note::CrashNote;
 use evforge_pipeline::skipped_frames::alarms;
@@ -23,16 +24,8 @@ use std::sync::atomic::AtomicBool;
 
 /// Refuses `.pkts` for a detector that needs to know where packets come from or go to, which such a file does not say.
 pub(crate) fn refuse_without_origin(path: &Path, config: &Config) -> Result<(), CommandError> {
-    let (what, unknown) = match &config.detector {
-        DetectorSettings::Sonde(sonde)
-            if sonde.groups.iter().any(|group| group.address != GroupAddress::Any) =>
-        {
-            ("the groups of [sonde]", "module")
-        }
-        DetectorSettings::Isis(isis) if !isis.rows.is_empty() || !isis.boards.is_empty() => {
-            ("the boards of [isis]", "board")
-        }
-        _ => return Ok(()),
+    let Some(PartsByOrigin { what, one: unknown, .. }) = config.detector.parts_by_origin() else {
+        return Ok(());
     };
     if path.extension().is_none_or(|extension| extension != "pkts") {
         return Ok(());
@@ -118,31 +111,32 @@ fn ports(path: &Path, port: Option<u16>, config: &Config) -> Vec<u16> {
 /// The packets that the detector of a configuration reads, if the dump is one of its readouts.
 fn formats(path: &Path, config: &Config) -> Result<PacketFormats, CommandError> {
     let table = DumpFile::open(path)?.table();
-    let (of_section, format) = match table {
-        CaenReadout::TABLE => ("multiblade", Format::Jadaq1_3),
-        MesytecHit::TABLE => ("multigrid", Format::Mesytec),
-        _ => ("gdgem", Format::SrsVmm3Of2018),
-    };
     let refuse = |problem: String| Err(format!("{} holds {table}: {problem}", path.display()).into());
-    if of_section != config.section {
-        return refuse(format!(
-            "it needs a configuration with a section [{of_section}], but {} has [{}]. Of the shipped ones {} does",
-            config.name,
-            config.section,
-            shipped_for(format).join(" or ")
-        ));
-    }
     let mut formats = PacketFormats::default();
-    match &config.detector {
-        DetectorSettings::GdGem(settings) => match SrsFormat::of(settings) {
+    match (config.detector.dumped_readouts(), table) {
+        (Some(DumpedReadouts::Srs(settings)), SrsHit::TABLE) => match SrsFormat::of(settings) {
             Some(format) => formats.srs = format,
             None => return refuse("it does not have the two times of triggered mode".to_owned()),
         },
-        DetectorSettings::MultiBlade(settings) => formats.caen = CaenFormat::of(settings),
-        DetectorSettings::MultiGrid(MultiGridSettings::Cncs(_)) => {
-            return refuse("it is of VMMR modules, not of the demonstrator at CNCS".to_owned());
+        (Some(DumpedReadouts::Caen(settings)), CaenReadout::TABLE) => {
+            formats.caen = CaenFormat::of(settings);
         }
-        _ => {}
+        (Some(DumpedReadouts::Vmmr { .. }), MesytecHit::TABLE) => {}
+        _ => {
+            let format = match table {
+                CaenReadout::TABLE => Format::Jadaq1_3,
+                MesytecHit::TABLE => Format::Mesytec,
+                _ => Format::SrsVmm3Of2018,
+            };
+            let reads = |shipped: &&ShippedConfiguration| shipped.expected == Expected::Format(format);
+            let named = configurations().iter().filter(reads).map(ShippedConfiguration::in_words);
+            return refuse(format!(
+                "{} with its section [{}] reads other readouts. Of the shipped configurations {} does",
+                config.name,
+                config.section,
+                named.collect::<Vec<_>>().join(" or ")
+            ));
+        }
     }
     Ok(formats)
 }

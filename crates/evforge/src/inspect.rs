@@ -9,6 +9,7 @@ use crate::inspect_dump::inspect_dump;
 use crate::output::{print, write_file};
 use crate::signals::stop_on_signals;
 use clap::Args;
+use evforge_config::shipped;
 use evforge_core::packet::PacketSlab;
 use evforge_core::packet_source::{Fill, PacketSource};
 use evforge_inspect::packet_lines::describe;
@@ -100,7 +101,7 @@ fn look_through(
 ) -> Result<(Findings, Option<CommandError>), CommandError> {
     let with_lines = (arguments.packets || arguments.readouts) && !is_dump(path)?;
     let mut slab = PacketSlab::new(256, 4 << 20);
-    let mut survey = Survey::default();
+    let mut survey = Survey::naming(shipped::configurations());
     let failure = loop {
         slab.clear();
         let fill = source.fill(&mut slab);

@@ -63,6 +63,7 @@ mod record;
 mod replay;
 mod run;
 mod same_file;
+mod schema;
 mod score;
 mod selftest;
 mod serve;
@@ -273,7 +274,10 @@ fn all_help() -> clap::Command {
 /// The arguments of the process.
 fn command_line() -> CommandLine {
     let is_short = std::env::args_os().any(|argument| argument == "-h");
-    let matches = help::with_help(CommandLine::command(), is_short).get_matches();
+    let mut command = help::with_help(CommandLine::command(), is_short);
+    let matches = command
+        .try_get_matches_from_mut(std::env::args_os())
+        .unwrap_or_else(|error| help::with_remedy(error, &command).exit());
     CommandLine::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
 }
 

@@ -9,6 +9,7 @@ use evforge_config::Config;
 use evforge_control::command_port::SEATS;
 use evforge_core::detector::Detector;
 use evforge_core::event::EventBatch;
+use evforge_core::get_size2::GetSize;
 use evforge_core::monitor::MonitorData;
 use evforge_core::seats::LEAVING;
 use evforge_core::whole_file;
@@ -63,7 +64,7 @@ impl MemoryBound {
         let mut parts = Vec::new();
         let mut heap =
             |what: &str, bytes: u64| parts.push(Part { what: what.to_owned(), bytes, is_heap: true });
-        let batch = EventBatch::new(config.input.events_per_batch).memory_bound();
+        let batch = EventBatch::new(config.input.events_per_batch).get_heap_size();
         heap("forming events", detector.memory_bound() as u64);
         let packets = live_packets_bound(config).max(file_packets_bound(&config.input));
         // The batch that is filled, and that as outputs get it.
@@ -74,7 +75,7 @@ impl MemoryBound {
         }
         if plans.collect_monitor_data() {
             detector.set_monitoring(true);
-            let data = detector.monitor().map_or(0, MonitorData::memory_bound) as u64;
+            let data = detector.monitor().map_or(0, MonitorData::get_size) as u64;
             let json = detector.monitor().map_or(0, MonitorData::json_bound) as u64;
             heap("monitor data", MONITOR_COPIES * data + 3 * json);
             detector.set_monitoring(false);

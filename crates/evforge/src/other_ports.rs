@@ -3,9 +3,9 @@
 use evforge_config::Config;
 use evforge_core::packet::{Packet, PacketSlab};
 use evforge_core::packet_source::PacketSource;
+use evforge_inspect::expected::Expected;
 use evforge_inspect::survey::Survey;
 use evforge_net::capture::{CaptureReader, Fill};
-use evforge_pipeline::Expected;
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -28,14 +28,15 @@ pub(crate) fn ports_to_read(path: &Path, config: &Config) -> Vec<u16> {
     let receive = &config.receive;
     let own = [receive.address.port()].into_iter().chain(receive.ports.iter().copied());
     let own: Vec<u16> = own.filter(|port| found.contains(port)).collect();
-    let expected = Expected::by(config);
+    let expected = config.expected();
     if !own.is_empty() || expected == Expected::Anything {
         return own;
     }
     let mut survey = Survey::default();
     let _ = first_packets(path, |packet| survey.take(packet));
     let findings = survey.finish();
-    let ours = findings.streams.iter().filter(|stream| expected.reads(stream)).map(|stream| stream.key.port);
+    let ours =
+        findings.streams.iter().filter(|stream| stream.is_read_as(expected)).map(|stream| stream.key.port);
     ours.collect::<BTreeSet<u16>>().into_iter().collect()
 }
 

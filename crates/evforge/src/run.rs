@@ -14,6 +14,7 @@ use crate::outputs::{OutputArguments, OutputPlans, Outputs, fill_file_names};
 use crate::progress::ProgressDisplay;
 use crate::record::RecordLimits;
 use crate::same_file::NamedFiles;
+use crate::schema::schema_text;
 use crate::signals::stop_on_signals;
 use crate::status_line::StatusLine;
 use clap::Args;
@@ -43,7 +44,7 @@ pub(crate) struct RunArguments {
         short = 'f',
         env = "EVFORGE_CONFIG",
         value_name = "FILE",
-        required_unless_present = "detector"
+        required_unless_present_any = ["detector", "schema"]
     )]
     config: Option<PathBuf>,
     /// Form the events with this shared library (docs/write-a-plugin.md) [configuration: plugin.library]
@@ -101,6 +102,9 @@ pub(crate) struct RunArguments {
     /// Print it as JSON, with the bound of the memory in bytes; with --check
     #[arg(long, requires = "check", help_heading = "More outputs")]
     json: bool,
+    /// Print the JSON Schema of configurations, and end: an editor completes and checks keys by it (docs/configuration.md)
+    #[arg(long, help_heading = "More outputs")]
+    schema: bool,
     /// No progress display and no report on the terminal
     #[arg(long, short)]
     quiet: bool,
@@ -109,12 +113,17 @@ pub(crate) struct RunArguments {
 impl RunArguments {
     /// Whether packets come from the network.
     pub(crate) fn is_live(&self) -> bool {
-        self.inputs.paths().is_ok_and(|inputs| inputs.is_empty()) && !self.topic.is_given() && !self.check
+        self.inputs.paths().is_ok_and(|inputs| inputs.is_empty())
+            && !self.topic.is_given()
+            && !(self.check || self.schema)
     }
 }
 
 /// Runs the command.
 pub(crate) fn run(arguments: &RunArguments, registry: &Registry) -> Result<ExitStatus, CommandError> {
+    if arguments.schema {
+        return print(&schema_text(registry)).map(|()| ExitStatus::Good);
+    }
     let mut config = read_config(arguments)?;
     if !arguments.check {
         arguments.log.set_up(&config.log, &config.name, arguments.quiet)?;
@@ -404,7 +413,7 @@ fn summary(config: &Config, plans: &OutputPlans, arguments: &RunArguments) -> Re
     }
     let described: String =
         plans.describe(&context).iter().map(|line| format!("output        {line}\n")).collect();
-    let held: String = config.held_hits().iter().map(held_hits).collect();
+    let held: String = config.detector.held_hits().iter().map(held_hits).collect();
     let placement = context.placement.as_ref().map_or_else(|| "not known".to_owned(), Placement::summary);
     let notes: String = notes.iter().map(|note| format!("note          {note}\n")).collect();
     Ok(format!(

@@ -3,9 +3,10 @@
 use crate::CommandError;
 use crate::outputs::Outputs;
 use crate::run::Observer;
+use evforge_config::shipped;
 use evforge_config::{Config, Frequency};
 use evforge_lab::demonstration::{Sent, send_pulses, tells_sources_by_address};
-use evforge_lab::{LabError, shipped, simulation};
+use evforge_lab::{LabError, simulation};
 use evforge_net::session::SessionLimits;
 use evforge_pipeline::live_run::{LiveRun, open_receivers};
 use evforge_pipeline::report::RunReport;
@@ -24,7 +25,7 @@ use std::time::Duration;
 pub(crate) fn configuration(detector: &str, overrides: &[String]) -> Result<Config, LabError> {
     let own = "receive.address=127.0.0.1:0".to_owned();
     let overrides: Vec<String> = std::iter::once(own).chain(overrides.iter().cloned()).collect();
-    shipped::on_loopback(detector, &overrides)
+    Ok(shipped::on_loopback(detector, &overrides)?)
 }
 
 /// What is seen by the detector.

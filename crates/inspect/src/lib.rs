@@ -7,7 +7,7 @@
 //! | [`content`] | what is in the packets, a file per format: queues, pulses, front ends, chips, channels |
 //! | [`skeleton`] | a configuration that reads a stream |
 //! | [`packet_lines`] | a packet, and its readouts, for people |
-//! | [`configurations`] | which shipped configuration fits which format |
+//! | [`shipped`] | which shipped configuration fits what came |
 //! | [`report`], [`channels`] | words and numbers for people and programs |
 //!
 //! Nothing here reads files: whoever has packets gives them to a [`survey::Survey`]. Its memory is bounded, whatever is in
@@ -16,10 +16,11 @@
 #![forbid(unsafe_code)]
 
 pub mod channels;
-pub mod configurations;
 pub mod content;
+pub mod expected;
 pub mod packet_lines;
 pub mod report;
+pub mod shipped;
 pub mod skeleton;
 pub mod stream;
 pub mod survey;

@@ -1,8 +1,9 @@
 //! One stream: the packets of one format, and one ESS type, from one source to one port.
 
-use crate::configurations::{shipped_for, shipped_for_ess, shipped_for_isis, with_key};
 use crate::content::Content;
+use crate::expected::Expected;
 use crate::report::{Line, line, named_counts};
+use crate::shipped::ShippedConfiguration;
 use evforge_core::packet::Packet;
 use evforge_core::quantity::grouped;
 use evforge_wire::recognise::Format;
@@ -87,13 +88,15 @@ pub struct Stream {
     pub disagreeing: BTreeMap<&'static str, u64>,
     /// What is in the packets.
     pub content: Content,
-    /// What shipped configurations made of it, as far as they have been tried.
+    /// The shipped configurations that there are.
+    shipped: &'static [ShippedConfiguration],
+    /// What those of them that may fit made of it, as far as they have been tried.
     pub tried: Vec<Tried>,
 }
 
 impl Stream {
     /// A stream without packets.
-    pub(crate) fn new(key: StreamKey) -> Self {
+    pub(crate) fn new(key: StreamKey, shipped: &'static [ShippedConfiguration]) -> Self {
         Self {
             key,
             packets: 0,
@@ -102,6 +105,7 @@ impl Stream {
             faults: BTreeMap::new(),
             disagreeing: BTreeMap::new(),
             content: Content::new(key.format),
+            shipped,
             tried: Vec::new(),
         }
     }
@@ -136,27 +140,22 @@ impl Stream {
         }
     }
 
-    /// The shipped configurations that read it, the likeliest first.
-    pub fn shipped(&self) -> &'static [&'static str] {
-        match (&self.content, self.key.format) {
-            (Content::Ess(content), _) => shipped_for_ess(content.detector_type(), content.records()),
-            (Content::Isis(content), _) => shipped_for_isis(content.versions()),
-            (_, Some(format)) => shipped_for(format),
-            (_, None) => &[],
-        }
+    /// Whether a configuration that reads `expected` reads it.
+    pub fn is_read_as(&self, expected: Expected) -> bool {
+        expected.reads(self.key.format, &self.content)
+    }
+
+    /// The shipped configurations that may read it, the likeliest first.
+    pub fn shipped(&self) -> Vec<&'static ShippedConfiguration> {
+        self.shipped.iter().filter(|shipped| shipped.fits(self.key.format, &self.content)).collect()
     }
 
     /// What to do with it: the configuration that fits, or why there is none.
     pub fn advice(&self) -> String {
-        if let Some((first, others)) = self.shipped().split_first() {
-            let mut text = (*first).to_owned();
-            for other in others {
-                text += &format!(", or {other}");
-            }
-            if let Some(key) = self.key.format.and_then(with_key) {
-                text += &format!(", with {key}");
-            }
-            return text;
+        let shipped = self.shipped();
+        if !shipped.is_empty() {
+            let named: Vec<String> = shipped.into_iter().map(ShippedConfiguration::in_words).collect();
+            return named.join(", or ");
         }
         match (&self.content, self.key.format) {
             (Content::Ess(content), _) if content.records().are_decoded() => {
@@ -227,7 +226,7 @@ impl Stream {
             "damaged": self.faults,
             "not_of_this_format": self.disagreeing,
             "content": self.content.json(),
-            "configurations": self.shipped(),
+            "configurations": self.shipped().iter().map(|shipped| &shipped.path).collect::<Vec<_>>(),
             "advice": self.advice(),
             "tried": self.tried.iter().map(Tried::json).collect::<Vec<_>>(),
         })

@@ -5,6 +5,7 @@
 //! did not agree. So a capture is read once.
 
 use crate::content::Content;
+use crate::shipped::ShippedConfiguration;
 use crate::stream::{Stream, StreamKey};
 use evforge_core::packet::Packet;
 use evforge_core::quantity::grouped;
@@ -33,6 +34,7 @@ pub struct Survey {
     streams: BTreeMap<StreamKey, Stream>,
     /// Packets of streams that are not told apart any more, and their bytes.
     not_told_apart: (u64, u64),
+    shipped: &'static [ShippedConfiguration],
 }
 
 /// What the packets were.
@@ -51,6 +53,11 @@ pub struct Findings {
 }
 
 impl Survey {
+    /// A survey that names those of these configurations which fit.
+    pub fn naming(shipped: &'static [ShippedConfiguration]) -> Self {
+        Self { shipped, ..Self::default() }
+    }
+
     /// Takes a packet.
     pub fn take(&mut self, packet: &Packet<'_>) {
         self.packets += 1;
@@ -95,7 +102,7 @@ impl Survey {
         if self.streams.len() >= MOST_STREAMS && !self.streams.contains_key(&key) {
             return false;
         }
-        let stream = self.streams.entry(key).or_insert_with(|| Stream::new(key));
+        let stream = self.streams.entry(key).or_insert_with(|| Stream::new(key, self.shipped));
         stream.take(packet, candidate.and_then(|candidate| candidate.fault));
         true
     }

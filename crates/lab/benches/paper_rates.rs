@@ -7,6 +7,7 @@
 //! `cargo bench -p evforge-lab --bench paper_rates [-- NAME...]`; EVFORGE_BENCH_PULSES sets the number of pulses (3).
 
 use evforge_core::event::EventBatch;
+use evforge_core::get_size2::GetSize;
 use evforge_lab::paper_rates::{PAPER_RATES, formed, found, peak_load};
 use evforge_testkit::bench_history::{Figure, keep};
 
@@ -55,7 +56,7 @@ fn main() {
         drop(detector);
         let of = |problem| format!("{} at {} MHz: {problem}", entry.configuration, entry.megahertz);
         problems.extend(found.problems().into_iter().map(of));
-        let batch = EventBatch::new(config.input.events_per_batch).memory_bound();
+        let batch = EventBatch::new(config.input.events_per_batch).get_heap_size();
         if taken > found.memory_bound + batch {
             problems.push(of(format!("{taken} bytes were taken, more than {}", found.memory_bound)));
         }
@@ -82,7 +83,7 @@ fn main() {
             found.late,
             taken as f64 / 1e6,
             found.memory_bound as f64 / 1e6,
-            config.held_hits().map_or(0, |held| held.hits),
+            config.detector.held_hits().map_or(0, |held| held.hits),
             needed.map_or_else(|| "more".to_owned(), |hits| hits.to_string()),
         );
     }

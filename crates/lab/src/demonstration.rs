@@ -2,8 +2,7 @@
 
 use crate::LabError;
 use crate::electronics_sender::ElectronicsSender;
-use evforge_config::{Config, DetectorSettings};
-use evforge_detect::sonde::settings::GroupAddress;
+use evforge_config::Config;
 use evforge_net::pace::Pace;
 use evforge_net::socket::SendReport;
 use evforge_sim::beam::mask::Mask;
@@ -54,6 +53,5 @@ pub fn mask_json(simulation: &Simulation) -> Value {
 
 /// Whether the detector knows which part of it a packet is of by the address that it comes from.
 pub fn tells_sources_by_address(config: &Config) -> bool {
-    let DetectorSettings::Sonde(settings) = &config.detector else { return false };
-    settings.groups.iter().any(|group| matches!(group.address, GroupAddress::Source(_)))
+    config.detector.parts_by_origin().is_some_and(|parts| parts.by_source)
 }

@@ -4,7 +4,6 @@
 //! |---|---|
 //! | the simulation of the configured detector, and its events | [`simulation`] |
 //! | a simulation as a source of packets | [`simulated_source`] |
-//! | the configurations that evforge comes with | [`shipped`] |
 //! | what `evforge simulate` simulates, and the table of instruments | [`simulated`] |
 //! | the true neutrons and the faults of a simulation, in files | [`truth_files`] |
 //! | simulated packets on the network, and the demonstration | [`electronics_sender`], [`demonstration`] |
@@ -54,7 +53,6 @@ pub mod placement;
 pub mod plots;
 pub mod remote_host;
 pub mod scored_runs;
-pub mod shipped;
 pub mod simulated;
 pub mod simulated_source;
 pub mod simulation;

@@ -2,11 +2,12 @@
 //! overlay written.
 
 use crate::LabError;
-use evforge_config::{Config, DetectorSettings};
+use evforge_config::Config;
 use evforge_core::detector;
 use evforge_core::event::{Event, EventBatch};
 use evforge_core::packet::PacketSlab;
 use evforge_core::packet_source::{Fill, PacketSource};
+use evforge_detect::measured_windows::HitSource;
 use evforge_net::capture::CaptureWriter;
 use evforge_pipeline::report::{grouped, scaled};
 use evforge_sim::overlay::caen_records::CaenRecordCapture;
@@ -66,12 +67,12 @@ impl OverlayFormat {
     /// # Errors
     /// If they cannot be overlaid.
     pub fn of(config: &Config) -> Result<Self, LabError> {
-        Ok(match &config.detector {
-            DetectorSettings::GdGem(settings) => Self::SrsVmm(Box::new(SrsVmmCapture::new(settings)?)),
-            DetectorSettings::MultiBlade(settings) => {
+        Ok(match config.detector.measured_windows()?.map(|windows| windows.hits) {
+            Some(HitSource::Srs(settings)) => Self::SrsVmm(Box::new(SrsVmmCapture::new(settings)?)),
+            Some(HitSource::CaenRecords(settings)) => {
                 Self::CaenRecords(Box::new(CaenRecordCapture::new(settings)?))
             }
-            _ => {
+            Some(HitSource::Ess { .. }) | None => {
                 let section = config.section;
                 return Err(
                     format!("captures of a detector with a section [{section}] cannot be overlaid").into()

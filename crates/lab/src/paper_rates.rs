@@ -5,9 +5,9 @@
 //! at a moment came within the window before it.
 
 use crate::LabError;
-use crate::shipped;
 use crate::simulation::{settings, simulation_with, slab_of};
 use evforge_config::Config;
+use evforge_config::shipped;
 use evforge_core::detector::{Detector, form, form_rest};
 use evforge_core::event::EventBatch;
 use evforge_core::packet::PacketSlab;
@@ -77,7 +77,7 @@ pub fn peak_load(config: &Config, neutrons: Frequency, pulses: usize) -> Result<
     let starts = [0, 1].map(|pulse| config.pulses.start_ns(pulse).unwrap_or_default());
     let in_a_pulse = simulation.beam().average_rate() * (starts[1] - starts[0]) as f64 / 1e9;
     let peak_rate = simulation.beam().peak_rate();
-    let window_ps = config.held_hits().map_or(0, |held| held.window);
+    let window_ps = config.detector.held_hits().map_or(0, |held| held.window);
     // Until it is full, and as long again.
     let length_ps = 2 * window_ps + 1_000_000_000;
     let part = Parts { count: 1, length_ps, around_ps: Some(simulation.beam().peak_ps()) };
@@ -175,7 +175,7 @@ impl PaperRate {
     pub fn config(&self, held_hits: Option<usize>) -> Result<Config, LabError> {
         let overrides: Vec<String> =
             held_hits.iter().map(|hits| format!("{}={hits}", self.held_hits)).collect();
-        shipped::configuration(self.configuration, &overrides)
+        Ok(shipped::configuration(self.configuration, &overrides)?)
     }
 
     /// The least `max_held_hits` without forced closings, to a factor of 1.25 from the configured one down; none if that
@@ -185,7 +185,7 @@ impl PaperRate {
     /// As [`fit`].
     pub fn needed(&self, load: &PeakLoad) -> Result<Option<usize>, LabError> {
         let mut least = None;
-        let mut hits = self.config(None)?.held_hits().map_or(0, |held| held.hits);
+        let mut hits = self.config(None)?.detector.held_hits().map_or(0, |held| held.hits);
         // Below that a configuration is refused.
         while let Ok(config) = self.config(Some(hits)) {
             if fit(&config, load)?.forced_closings > 0 {
@@ -208,8 +208,8 @@ mod tests {
         for entry in PAPER_RATES.iter().filter(|entry| entry.instrument != "LET") {
             let found = INSTRUMENTS.iter().find(|instrument| instrument.name == entry.instrument);
             assert_eq!(found.map(|instrument| instrument.average), Some(entry.megahertz * 1_000_000));
-            let held = entry.config(None).unwrap().held_hits();
-            let less = entry.config(Some(16_384)).unwrap().held_hits();
+            let held = entry.config(None).unwrap().detector.held_hits();
+            let less = entry.config(Some(16_384)).unwrap().detector.held_hits();
             assert_ne!(held, less, "{} is the key", entry.held_hits);
         }
     }

@@ -1,11 +1,11 @@
 //! What `evforge simulate` simulates: a shipped or an own configuration, or an instrument of the EFU paper at its rate.
 
 use crate::LabError;
-use crate::shipped;
 use crate::simulated_source::{SimulatedSource, SimulationCounters};
 use crate::simulation::{self, simulation_with};
 use crate::truth_files::TruthFiles;
 use evforge_config::Config;
+use evforge_config::shipped;
 use evforge_core::counter::CounterSnapshot;
 use evforge_core::pulse::PulseTrain;
 use evforge_core::quantity::Frequency;

@@ -1,22 +1,15 @@
 //! The simulation of the detector that a configuration describes.
 
-use evforge_config::{CommonConfig, Config, ConfigError, DetectorSettings};
+use evforge_config::{CommonConfig, Config, ConfigError};
 use evforge_core::detector::{Detector, form, form_rest};
 use evforge_core::event::EventBatch;
 use evforge_core::event_log::EventLog;
 use evforge_core::packet::PacketSlab;
-use evforge_detect::ess::EssSettings;
-use evforge_detect::gdgem::GdGemSettings;
-use evforge_detect::panel_kind::PanelKind;
-use evforge_sim::detector_model::DetectorModel;
 use evforge_sim::faults::log::{FaultLog, SenderReport};
 use evforge_sim::isis::TrueFrame;
 use evforge_sim::packet::SimulatedPacket;
-use evforge_sim::simulation::{Simulated, Simulation, SimulationError, SimulationSettings};
-use evforge_sim::sonde::{SondeModel, SondeReadout};
+use evforge_sim::simulation::{Simulation, SimulationError, SimulationSettings};
 use evforge_sim::truth::Neutron;
-use evforge_sim::{adc_readout, beam_monitors, gdgem, isis, multiblade, multigrid};
-use evforge_wire::ess::TICKS_PER_SECOND;
 use std::path::Path;
 
 /// The simulation of the configured detector, with its own `[simulation]`.
@@ -46,64 +39,8 @@ pub fn simulation_with(
     config: &Config,
     settings: &SimulationSettings,
 ) -> Result<Simulation, SimulationError> {
-    let (detector, readout) = simulated(config, settings)?;
+    let (detector, readout) = config.simulated(settings)?;
     Simulation::new(settings, config.pulses, detector, readout)
-}
-
-/// Simulated front ends of the ESS readout count by the clock of the ESS.
-fn has_ess_clock(ess: &EssSettings) -> Result<(), SimulationError> {
-    if ess.header.clock.ticks_per_second == TICKS_PER_SECOND {
-        return Ok(());
-    }
-    let problem = format!(
-        "simulated front ends count {TICKS_PER_SECOND} ticks per second, and ess.clock says {}: leave it out for simulations",
-        ess.header.clock.ticks_per_second
-    );
-    Err(SimulationError(problem))
-}
-
-/// Of the detectors of `[gdgem]`, those with two planes of strips are simulated.
-fn has_two_planes(settings: &GdGemSettings) -> Result<(), SimulationError> {
-    let panel = settings.panel_kinds().iter().position(|kind| *kind != PanelKind::TwoPlanes);
-    let Some(panel) = panel else { return Ok(()) };
-    let problem = format!(
-        "simulated Gd-GEMs have two planes of strips, and panel {panel} has one, three, or pads: such detectors are not \
-         simulated"
-    );
-    Err(SimulationError(problem))
-}
-
-fn simulated(config: &Config, settings: &SimulationSettings) -> Result<Simulated, SimulationError> {
-    match &config.detector {
-        DetectorSettings::EssGdGem(of) => has_ess_clock(&of.ess)?,
-        DetectorSettings::EssMultiGrid(of) => has_ess_clock(&of.ess)?,
-        DetectorSettings::EssMultiBlade(of) => has_ess_clock(&of.ess)?,
-        DetectorSettings::BeamMonitors(of) => has_ess_clock(&of.ess)?,
-        _ => {}
-    }
-    Ok(match &config.detector {
-        DetectorSettings::GdGem(of) => {
-            has_two_planes(of)?;
-            gdgem::srs(of, settings.gdgem)
-        }
-        DetectorSettings::EssGdGem(of) => gdgem::ess(of, settings.gdgem, config.pulses)?,
-        DetectorSettings::Sonde(sonde) => {
-            let model = SondeModel::new(sonde, settings.sonde);
-            let readout = SondeReadout::new(sonde, model.layout());
-            (Box::new(model), Box::new(readout))
-        }
-        DetectorSettings::MultiGrid(of) => multigrid::prototype(of, settings.multigrid)?,
-        DetectorSettings::EssMultiGrid(of) => multigrid::ess(of, settings.multigrid, config.pulses)?,
-        DetectorSettings::MultiBlade(of) => multiblade::prototype(of, settings.multiblade, config.pulses)?,
-        DetectorSettings::EssMultiBlade(of) => multiblade::ess(of, settings.multiblade, config.pulses)?,
-        DetectorSettings::BeamMonitors(of) => beam_monitors::ess(of, settings.beam_monitors, config.pulses)?,
-        DetectorSettings::AdcReadout(of) => adc_readout::sampled(of, settings.adc_readout, config.pulses)?,
-        DetectorSettings::Isis(of) => isis::streaming(of, &settings.isis, config.pulses, settings.seed)?,
-        _ => {
-            let problem = format!("a detector with a section [{}] cannot be simulated", config.section);
-            return Err(SimulationError(problem));
-        }
-    })
 }
 
 /// What a detector has made of a simulation.

@@ -4,27 +4,30 @@ use crate::group::{Group, Level};
 use crate::names::{UnknownName, groups_named, level_named};
 use evforge_core::quantity::TimeSpan;
 use evforge_core::settings::{RefusedValue, SettingsError};
-use serde::Deserialize;
+use schemars::{JsonSchema, json_schema};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
 /// `[log]`.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct LogSettings {
-    /// What standard error gets.
+    /// What standard error gets. `auto`: journald if standard error leads there, sentences for people elsewhere.
     pub format: Form,
-    /// How much each group says.
+    /// How much each group says: `levels.parse = "debug"`; `all` is every group.
+    #[schemars(extend("x-range" = "a table: group = level", "x-default" = "`\"info\"`"))]
     pub levels: Levels,
-    /// A file that gets JSON lines as well: they are added at its end.
+    /// A file to which everything is added as JSON lines as well.
     pub file: Option<PathBuf>,
-    /// How often the same message is said in `repeat_time`; 0: always.
+    /// How often the same is said in `repeat_time`; 0: always.
     pub repeats: u32,
     /// After this time a summary says how many were held back.
+    #[schemars(extend("x-range" = "100 ms to 1 h"))]
     pub repeat_time: TimeSpan,
-    /// Graylog; none, and nothing is sent.
+    /// Sends messages to Graylog; see below.
     pub gelf: Option<GelfSettings>,
 }
 
@@ -66,10 +69,10 @@ impl LogSettings {
 }
 
 /// What standard error gets.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Form {
-    /// `Journald` if that is where standard error leads to, `Human` otherwise.
+    /// Journald if standard error leads there, sentences for people elsewhere.
     #[default]
     Auto,
     /// Sentences for people.
@@ -125,6 +128,17 @@ impl Levels {
     }
 }
 
+evforge_core::written_as! {
+    Levels: |generator| {
+        let level = Level::json_schema(generator);
+        let groups = Group::ALL.iter().map(|group| group.name()).chain(["all"]);
+        let groups: serde_json::Map<_, _> = groups.map(|group| (group.to_owned(), level.clone().to_value())).collect();
+        json_schema!({ "type": "object", "properties": groups, "additionalProperties": false })
+    };
+    Level: |_generator| json_schema!({ "enum": Level::ALL.map(Level::name), "x-range": "a level" });
+    GelfAddress: |_generator| evforge_core::schema::text(r"^(udp|tcp)://(\[[^\s/@\[\]]+\]|[^\s/@\[\]]+):\+?[0-9]{1,5}$", "");
+}
+
 impl TryFrom<BTreeMap<String, String>> for Levels {
     type Error = RefusedValue;
 
@@ -142,24 +156,28 @@ impl TryFrom<BTreeMap<String, String>> for Levels {
 }
 
 /// `[log.gelf]`.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GelfSettings {
-    /// Where Graylog listens, and by which protocol.
+    /// Where Graylog listens, and by which protocol: `"udp://host:port"`, `"tcp://host:port"`.
     pub address: GelfAddress,
     /// How messages are compressed over UDP; over TCP they never are.
     #[serde(default)]
     pub compression: Compression,
-    /// Bytes of a datagram's payload. A message that needs more is sent in several.
+    /// Bytes of a datagram. Larger messages are sent in up to 128 of them.
     #[serde(default = "chunk_bytes")]
+    #[schemars(range(min = 512, max = 65_000), extend("x-unit" = "bytes"))]
     pub chunk_bytes: usize,
     /// Messages that may wait.
     #[serde(default = "queue")]
+    #[schemars(range(min = 16, max = 1_000_000), extend("x-unit" = "messages"))]
     pub queue: usize,
-    /// How much Graylog gets of what is said.
+    /// How much of what is said it gets.
+    #[schemars(extend("default" = "info"))]
     #[serde(default)]
     pub level: Level,
-    /// The name of this host; none: the one that it has.
+    /// The name of this host.
+    #[schemars(extend("x-default" = "that of the system"))]
     #[serde(default)]
     pub host: Option<String>,
 }
@@ -188,7 +206,7 @@ impl GelfSettings {
 }
 
 /// How messages are compressed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Compression {
     /// By zlib.

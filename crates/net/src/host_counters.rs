@@ -20,7 +20,9 @@ const KERNEL_INTERVAL: Duration = Duration::from_secs(1);
 const INTERFACES_EVERY: u32 = 10;
 
 /// Which counters of the host are read while packets are received: `receive.loss_counters`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum CountersRead {
     /// The kernel's tables once a second, those of the interfaces in use every ten seconds, and all at the end.

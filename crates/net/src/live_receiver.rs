@@ -17,7 +17,9 @@ use crate::socket::{
 use crate::xdp::{XdpCounters, XdpError, XdpMode, XdpOptions, XdpReceiver};
 
 /// Which receive backend to use: `receive.method`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum ReceiveMethod {
     /// By AF_XDP where an interface is named and its driver runs XDP programs itself, else through a socket.

@@ -16,6 +16,7 @@ use evforge_core::pulsed::{PulseOrigin, PulsedBatch};
 use evforge_core::run_state::RunState;
 use evforge_core::time::Clock;
 use evforge_net::staged_file::shown;
+use schemars::JsonSchema;
 use serde::Deserialize;
 use std::error::Error;
 use std::io::Write;
@@ -37,7 +38,7 @@ evforge_core::counters! {
 }
 
 /// `[outputs.csv]`
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CsvSettings {
     /// The file.
@@ -68,7 +69,7 @@ impl OutputPlan for CsvSettings {
     }
 
     fn memory_bound(&self, context: &OutputContext) -> usize {
-        memory_bound(context.batch_events)
+        WRITE_BEHIND + context.batch_events * LONGEST_LINE
     }
 
     fn open(self: Box<Self>, context: &OutputContext) -> Result<Box<dyn Output>, Box<dyn Error>> {
@@ -83,13 +84,8 @@ impl OutputPlan for CsvSettings {
             marks: !context.vetoes.is_empty(),
             frames: self.frame_columns,
         };
-        let output = CsvOutput::create(&self.file, columns, Arc::clone(&context.clock))?;
-        Ok(Box::new(CsvOutput { memory_bound: memory_bound(context.batch_events), ..output }))
+        Ok(Box::new(CsvOutput::create(&self.file, columns, Arc::clone(&context.clock))?))
     }
-}
-
-fn memory_bound(batch_events: usize) -> usize {
-    WRITE_BEHIND + batch_events * LONGEST_LINE
 }
 
 /// The columns of a CSV file behind `time_ns,pixel_id`.
@@ -129,7 +125,6 @@ pub struct CsvOutput {
     is_gone: bool,
     flushed: Duration,
     clock: Arc<dyn Clock>,
-    memory_bound: usize,
 }
 
 impl CsvOutput {
@@ -155,7 +150,6 @@ impl CsvOutput {
             is_gone: false,
             flushed,
             clock,
-            memory_bound: WRITE_BEHIND,
         })
     }
 
@@ -271,10 +265,6 @@ impl Output for CsvOutput {
                 format!("nothing is left of {}: {error}", self.path.display())
             }
         })
-    }
-
-    fn memory_bound(&self) -> usize {
-        self.memory_bound
     }
 }
 

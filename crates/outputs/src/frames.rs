@@ -17,6 +17,7 @@ use evforge_core::pulsed::{Pulse, PulsedBatch};
 use evforge_core::run_state::RunState;
 use evforge_core::time::Clock;
 use evforge_net::staged_file::shown;
+use schemars::JsonSchema;
 use serde::Deserialize;
 use std::error::Error;
 use std::io::Write;
@@ -31,7 +32,7 @@ const LONGEST_LINE: usize = 20 + 1 + 10 + 1 + 10 + 1 + 1 + 1 + 330 + 1 + 20 + 1 
 const HEADER: &str = "time_ns,period,vetoes,good,charge_uah,events,state\n";
 
 /// `[outputs.frames]`
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FramesSettings {
     /// The file.
@@ -59,19 +60,14 @@ impl OutputPlan for FramesSettings {
     }
 
     fn memory_bound(&self, context: &OutputContext) -> usize {
-        memory_bound(context.batch_events)
+        // A batch has no more pulses than events and some more.
+        WRITE_BEHIND + (context.batch_events + 4096) * LONGEST_LINE
     }
 
     fn open(self: Box<Self>, context: &OutputContext) -> Result<Box<dyn Output>, Box<dyn Error>> {
         check_tells_frames(context, "[outputs.frames] (--frames) would stay empty: leave it out")?;
-        let output = FramesOutput::create(&self.file, Arc::clone(&context.clock))?;
-        Ok(Box::new(FramesOutput { memory_bound: memory_bound(context.batch_events), ..output }))
+        Ok(Box::new(FramesOutput::create(&self.file, Arc::clone(&context.clock))?))
     }
-}
-
-/// A batch has no more pulses than events and some more.
-fn memory_bound(batch_events: usize) -> usize {
-    WRITE_BEHIND + (batch_events + 4096) * LONGEST_LINE
 }
 
 /// Writes frames as CSV; see the [module](self).
@@ -87,7 +83,6 @@ pub struct FramesOutput {
     committed: u64,
     flushed: Duration,
     clock: Arc<dyn Clock>,
-    memory_bound: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -119,7 +114,6 @@ impl FramesOutput {
             committed: 0,
             flushed,
             clock,
-            memory_bound: WRITE_BEHIND,
         })
     }
 
@@ -232,10 +226,6 @@ impl Output for FramesOutput {
                 format!("nothing is left of {}: {error}", self.path.display())
             }
         })
-    }
-
-    fn memory_bound(&self) -> usize {
-        self.memory_bound
     }
 }
 

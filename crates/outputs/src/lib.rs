@@ -12,6 +12,7 @@
 //! | all outputs of a run | [`OutputSet`] |
 //! | what waits for an output, and what happens when too much does | [`QueueSettings`], [`WhenFull`] |
 //! | outputs from the tables `[outputs.…]` of a configuration | [`Registry`], [`OutputPlan`] |
+//! | the schema of the tables `[outputs.…]` | `schema` |
 //! | what an output may know of the run when it is made | [`OutputContext`] |
 //! | raw packets for an output | [`packet_tap`] |
 //! | events as CSV | [`csv`] |
@@ -34,6 +35,7 @@ pub mod packet_tap;
 mod plan;
 mod queue;
 mod registry;
+mod schema;
 mod service;
 mod set;
 mod settings;

@@ -32,7 +32,8 @@ pub trait OutputPlan: Send {
         Vec::new()
     }
 
-    /// Most memory that it will hold by itself; the same as [`Output::memory_bound`].
+    /// Most memory in bytes that it will hold by itself, the batches that it keeps included. It is asked before anything is opened:
+    /// an output that is made has files and connections.
     fn memory_bound(&self, _context: &OutputContext) -> usize {
         0
     }

@@ -4,6 +4,7 @@ use crate::plan::{OutputPlan, PlannedOutput};
 use crate::settings::QueueKeys;
 use evforge_core::settings::{RefusedValue, SettingsError};
 use evforge_core::suggestion::did_you_mean;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,22 +14,23 @@ use toml::{Table, Value};
 type Read = Arc<dyn Fn(Table) -> Result<Box<dyn OutputPlan>, SettingsError> + Send + Sync>;
 
 #[derive(Clone)]
-struct Kind {
-    name: &'static str,
-    about: &'static str,
+pub(crate) struct Kind {
+    pub(crate) name: &'static str,
+    pub(crate) about: &'static str,
     read: Read,
+    pub(crate) schema: fn(&mut SchemaGenerator) -> Schema,
 }
 
 /// The kinds of outputs, by name.
 #[derive(Clone, Default)]
 pub struct Registry {
-    kinds: Vec<Kind>,
+    pub(crate) kinds: Vec<Kind>,
 }
 
 impl Registry {
     /// Adds a kind, `about` which one line tells people. A kind of the same name is replaced.
     #[must_use]
-    pub fn with<P: OutputPlan + DeserializeOwned + 'static>(
+    pub fn with<P: OutputPlan + DeserializeOwned + JsonSchema + 'static>(
         self,
         name: &'static str,
         about: &'static str,
@@ -38,7 +40,7 @@ impl Registry {
         };
         let mut kinds = self.kinds;
         kinds.retain(|kind| kind.name != name);
-        kinds.push(Kind { name, about, read: Arc::new(read) });
+        kinds.push(Kind { name, about, read: Arc::new(read), schema: P::json_schema });
         Self { kinds }
     }
 
@@ -129,15 +131,16 @@ mod tests {
     use serde::Deserialize;
     use std::error::Error;
 
-    #[derive(Deserialize)]
+    #[derive(Deserialize, JsonSchema)]
     #[serde(deny_unknown_fields)]
     struct Toy {
         file: String,
     }
 
     /// Refuses its keys itself.
-    #[derive(Deserialize)]
+    #[derive(Deserialize, JsonSchema)]
     #[serde(try_from = "Toy")]
+    #[schemars(with = "Toy")]
     struct Fussy;
 
     impl TryFrom<Toy> for Fussy {

@@ -1,10 +1,11 @@
 //! How much may wait for an output, and what happens when it is too much.
 
 use evforge_core::quantity::{ByteSize, TimeSpan};
-use serde::Deserialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 /// What to do with a file that exists when an output begins: the key `if_exists`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum IfExists {
     /// Do not begin the run.
@@ -15,7 +16,7 @@ pub enum IfExists {
 }
 
 /// What to do with events that come while the queue of an output is full.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WhenFull {
     /// Wait until there is room. From a file nothing is lost; live, forming waits with it, and what then does not fit into
@@ -83,12 +84,20 @@ impl QueueSettings {
 }
 
 /// Keys that the table of every output may have.
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct QueueKeys {
+    /// Events that may wait for it.
+    #[schemars(range(min = 1), extend("x-default" = "2 097 152; `view` 65 536"))]
     queue_events: Option<u64>,
+    /// Memory that they may take.
+    #[schemars(extend("x-range" = "above 0", "x-default" = "36 MB; `view` 1.2 MB"))]
     queue_memory: Option<ByteSize>,
+    /// What happens in a live run when either limit is reached. From a file every output waits, except for `"stop"`.
+    #[schemars(extend("default" = "drop_newest"))]
     when_full: Option<WhenFull>,
+    /// How long it may still be delayed after the end of the run.
+    #[schemars(extend("default" = "10s"))]
     finish_within: Option<TimeSpan>,
 }
 

@@ -94,16 +94,19 @@ fn span_text((first, last): (u64, u64), calendar: Calendar) -> String {
         let time = format!("{:.3} s to {:.3} s of the detector's clock", seconds(first), seconds(last));
         return if length.is_empty() { time } else { format!("{time}, {length}") };
     }
-    let moment = |time_ns| Timestamp::from_nanosecond(i128::from(calendar.unix_ns(time_ns)?)).ok();
-    let (Some(from), Some(to)) = (moment(first), moment(last)) else { return length };
-    let (from, to) =
-        (from.strftime("%Y-%m-%d %H:%M:%S").to_string(), to.strftime("%Y-%m-%d %H:%M:%S").to_string());
-    let date = match (from == to, from.get(..10) == to.get(..10)) {
-        (true, _) => format!("{from} UTC"),
-        (false, true) => format!("{from} to {} UTC", &to[11..]),
-        (false, false) => format!("{from} to {to} UTC"),
+    let moment = |time_ns| calendar.unix_ns(time_ns).map(i128::from);
+    let Some(date) = moment(first).zip(moment(last)).and_then(|(from, to)| dates_text(from, to)) else {
+        return length;
     };
     if length.is_empty() { date } else { format!("{date}, {length}") }
+}
+
+/// From when to when, in nanoseconds since 1970, as ISO 8601 to the second; none if it is no date.
+pub fn dates_text(from_ns: i128, to_ns: i128) -> Option<String> {
+    let date =
+        |unix_ns| Some(Timestamp::from_nanosecond(unix_ns).ok()?.strftime("%Y-%m-%dT%H:%M:%SZ").to_string());
+    let (from, to) = (date(from_ns)?, date(to_ns)?);
+    Some(if from == to { from } else { format!("{from} to {to}") })
 }
 
 fn duration(span: Duration) -> String {
@@ -144,11 +147,11 @@ mod tests {
     fn dates_are_those_of_the_events() {
         let calendar = Calendar { anchor_ns: 1_774_000_000_000_000_000, ..Calendar::default() };
         let text = |first, last| span_text((first, last), calendar);
-        assert_eq!(text(0, 280_000_000), "2026-03-20 09:46:40 UTC, events of 280 ms");
-        assert_eq!(text(0, 12_000_000_000), "2026-03-20 09:46:40 to 09:46:52 UTC, events of 12.0 s");
-        assert_eq!(text(0, 0), "2026-03-20 09:46:40 UTC");
+        assert_eq!(text(0, 280_000_000), "2026-03-20T09:46:40Z, events of 280 ms");
+        assert_eq!(text(0, 12_000_000_000), "2026-03-20T09:46:40Z to 2026-03-20T09:46:52Z, events of 12.0 s");
+        assert_eq!(text(0, 0), "2026-03-20T09:46:40Z");
         let day = text(0, 86_400_000_000_000);
-        assert_eq!(day, "2026-03-20 09:46:40 to 2026-03-21 09:46:40 UTC, events of 24.0 h");
+        assert_eq!(day, "2026-03-20T09:46:40Z to 2026-03-21T09:46:40Z, events of 24.0 h");
         let unknown = Calendar { anchor_ns: i64::MIN, ..Calendar::default() };
         assert_eq!(span_text((0, 1_500), unknown), "events of 1.5 \u{b5}s");
         let no_date = Calendar { origin: CalendarOrigin::Detector, ..Calendar::default() };

@@ -43,7 +43,7 @@ mod sheet;
 pub use axis::{Axis, Unit};
 pub use binning::{AxisFit, Cells, fit};
 pub use blades::Blades;
-pub use caption::{Caption, heading, loss_text};
+pub use caption::{Caption, dates_text, heading, loss_text};
 pub use colours::{COLOUR_STEPS, ColourMap, EMPTY_COLOUR, Rgb, colours, page_table};
 pub use grid::Grid;
 pub use image::{Image, block_sums};

@@ -1,6 +1,5 @@
 //! Forms the events of a capture file, or of another file with packets, as fast as it can.
 
-use crate::expected::Expected;
 use crate::forming::Forming;
 use crate::loss_hints::loss_hints;
 use crate::misfit::Misfit;
@@ -127,7 +126,7 @@ impl CaptureRun<'_> {
             pulses,
             self.monitor,
             self.stop,
-            Misfit::new(&self.config.name, Expected::by(self.config), self.config.input.unplaced_percent),
+            Misfit::new(&self.config.name, self.config.expected(), self.config.input.unplaced_percent),
             FeedWatch::new(self.config.receive.stalled_after.to_std(), started),
         );
         forming.hand_packets_to(self.packets.begin(true));

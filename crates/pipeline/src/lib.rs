@@ -26,7 +26,6 @@
 #![forbid(unsafe_code)]
 
 pub mod capture_run;
-mod expected;
 mod figures;
 mod forming;
 mod frames;
@@ -54,6 +53,5 @@ mod time_source;
 pub mod trace;
 pub mod verdict;
 
-pub use expected::Expected;
 pub use packet_queue::{file_packets_bound, live_packets_bound};
 pub use run_state::ledger_at_start;

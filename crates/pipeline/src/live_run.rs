@@ -6,7 +6,6 @@
 //! Wall-clock time decides only when something is *shown*: after a pause, what is already closed is
 //! published. Events themselves depend on the packets alone.
 
-use crate::expected::Expected;
 use crate::figures::listed;
 use crate::forming::Forming;
 use crate::in_turn::InTurn;
@@ -134,7 +133,7 @@ impl LiveRun<'_> {
             pulses,
             self.monitor,
             self.stop,
-            Misfit::new(&config.name, Expected::by(config), config.input.unplaced_percent),
+            Misfit::new(&config.name, config.expected(), config.input.unplaced_percent),
             FeedWatch::new(config.receive.stalled_after.to_std(), self.clock.elapsed()),
         );
         if let Some((writer, queue)) = self.record {

@@ -5,6 +5,7 @@
 
 use evforge_core::ledger::{DetectorLedger, SourceLedger};
 use evforge_core::pulse::PulseTrain;
+use evforge_core::pulsed::EARLIEST_DATE_NS;
 use evforge_net::losses::{LossBreakdown, LossLocation, PIECE};
 use jiff::Timestamp;
 use std::time::Duration;
@@ -46,7 +47,7 @@ fn started_over(source: &SourceLedger) -> Option<String> {
         1 => String::new(),
         times => format!(" {times} times"),
     };
-    let at = i64::try_from(last.at_ns).ok().filter(|&at| at > 0);
+    let at = Some(last.at_ns).filter(|at| *at >= EARLIEST_DATE_NS);
     let at = at.and_then(|at| Timestamp::from_nanosecond(at.into()).ok());
     let at = at.map_or_else(String::new, |at| format!(" at {at:.0}"));
     let which = if more > 0 { "one of them" } else { "the last" };

@@ -13,12 +13,13 @@
 //! The same question is asked of the whole input and of what came lately: of a feed that was good, and is not any more.
 //! What a plugin reads nobody else knows; of its packets it is only said that it has used none.
 
-use crate::expected::Expected;
+use evforge_config::shipped;
 use evforge_core::counter::{CounterSnapshot, Law, Role};
 use evforge_core::ledger::DetectorLedger;
 use evforge_core::packet::PacketSlab;
 use evforge_core::quantity::grouped;
 use evforge_core::run_state::{Discard, LedgerTotals, discards};
+use evforge_inspect::expected::Expected;
 use evforge_inspect::stream::Stream;
 use evforge_inspect::survey::{Findings, Survey};
 use std::time::Duration;
@@ -168,7 +169,7 @@ impl Misfit {
         }
         let findings = self.findings();
         // No packet kept yet says nothing against the format.
-        let reads = |stream: &Stream| self.expected == Expected::Anything || self.expected.reads(stream);
+        let reads = |stream: &Stream| stream.is_read_as(self.expected);
         if !findings.streams.is_empty() && !findings.streams.iter().any(reads) {
             return Some(self.another(&findings));
         }
@@ -205,10 +206,8 @@ impl Misfit {
     /// The packets that were kept are of other formats or types.
     fn another(&self, findings: &Findings) -> String {
         let streams = findings.streams.iter().take(NAMED).map(|stream| {
-            let fits = match stream.shipped() {
-                [] => stream.advice(),
-                _ => format!("read it with {}", stream.advice()),
-            };
+            let read_with = if stream.shipped().is_empty() { "" } else { "read it with " };
+            let fits = format!("{read_with}{}", stream.advice());
             format!("{} ({}): {fits}", stream.title(), stream.route())
         });
         format!(
@@ -236,7 +235,7 @@ impl Misfit {
     }
 
     fn findings(&self) -> Findings {
-        let mut survey = Survey::default();
+        let mut survey = Survey::naming(shipped::configurations());
         self.sample.batch().iter().for_each(|packet| survey.take(&packet));
         survey.finish()
     }

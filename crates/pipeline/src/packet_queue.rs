@@ -8,6 +8,7 @@
 //! once. Packets that wait are copied close together, and `input.queue` is what they take.
 
 use evforge_config::{Config, InputSettings};
+use evforge_core::get_size2::GetSize;
 use evforge_core::packet::{PacketBatch, PacketSlab};
 
 /// Bytes of packets in a piece: one or two milliseconds of forming.
@@ -30,7 +31,7 @@ pub(crate) fn piece() -> PacketSlab {
 /// How many pieces `input.queue` has room for; at least four.
 pub(crate) fn pieces(input: &InputSettings) -> usize {
     let bytes = usize::try_from(input.queue.bytes).unwrap_or(usize::MAX);
-    (bytes / piece().memory_bound()).max(4)
+    (bytes / piece().get_heap_size()).max(4)
 }
 
 /// True if these packets can be formed where they lie, as the kernel has no more: within some milliseconds.
@@ -52,7 +53,8 @@ pub(crate) fn copy(packets: &PacketBatch<'_>, mut next: usize, piece: &mut Packe
 pub fn file_packets_bound(input: &InputSettings) -> usize {
     let slabs = if input.threads == 1 { 1 } else { InputSettings::SLABS };
     let bytes = usize::try_from(input.bytes_per_slab.bytes).unwrap_or(usize::MAX);
-    slabs * PacketSlab::new(input.packets_per_slab, bytes).memory_bound() + evforge_net::capture::MEMORY_BOUND
+    slabs * PacketSlab::new(input.packets_per_slab, bytes).get_heap_size()
+        + evforge_net::capture::MEMORY_BOUND
 }
 
 /// Most memory of packets on their way from where a live run receives them, in bytes.
@@ -61,5 +63,5 @@ pub fn live_packets_bound(config: &Config) -> usize {
     let threads = if input.threads == 1 { 1 } else { config.threads.receive.count };
     // A thread that only receives has a piece that it fills as well.
     let pieces = pieces(input) + usize::from(input.threads > 1);
-    threads * (receive_slab(input).memory_bound() + pieces * piece().memory_bound())
+    threads * (receive_slab(input).get_heap_size() + pieces * piece().get_heap_size())
 }

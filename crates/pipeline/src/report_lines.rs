@@ -159,6 +159,7 @@ pub(crate) fn output_lines(output: &OutputState) -> Vec<(&'static str, String)> 
         let pulses = grouped(counters.pulses_lost);
         lines.push(("ALARM", format!("{}: up to {pulses} pulses have not reached it", output.name)));
     }
+    lines.extend(output.late_events().map(|late| ("ALARM", late)));
     if let Some(failure) = &output.failure {
         let missed = grouped(counters.missed);
         lines.push(("FAILED OUTPUT", format!("{}: {failure} ({missed} missed)", output.name)));

@@ -1,6 +1,6 @@
 //! What a simulated detector must offer: neutrons and gammas in, charge on channels out.
 
-pub use crate::charge::Charge;
+pub use crate::electronics::Charge;
 use crate::electronics::Electronics;
 use crate::layout::Layout;
 pub use crate::resolvable::{Resolution, TriggerTimes};

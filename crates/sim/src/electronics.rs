@@ -4,11 +4,11 @@
 //! charges + noise ─ dead channels ─ gain ─ threshold ─ dead time ─ jitter ─ saturation ─► hits ─ latency ─► in order of sending
 //! ```
 
-use crate::charge::Charge;
 use crate::random::{exponential, normal, poisson};
 use evforge_core::quantity::{Frequency, TimeSpan};
 use rand::RngExt;
 use rand::rngs::SmallRng;
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 /// What electronics do to charges. All channels are alike, but for their gains and whether they are dead.
@@ -49,22 +49,29 @@ impl Electronics {
 }
 
 /// Changes to the electronics that a detector has of itself: `[simulation.electronics]`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ElectronicsSettings {
     /// Standard deviation of the channels' gains, as a share of the nominal gain.
+    #[schemars(range(min = 0, max = 1), extend("x-default" = "that of the detector"))]
     pub gain_spread: Option<f64>,
     /// Share of the channels that are dead.
+    #[schemars(range(min = 0, max = 1), extend("x-default" = "that of the detector"))]
     pub dead_channels: Option<f64>,
     /// Least amplitude that is digitised.
+    #[schemars(extend("x-default" = "that of the detector"))]
     pub threshold: Option<u16>,
     /// How long after a hit a channel digitises no other.
+    #[schemars(extend("x-default" = "that of the detector"))]
     pub dead_time: Option<TimeSpan>,
     /// Standard deviation of the time stamp.
+    #[schemars(extend("x-default" = "that of the detector"))]
     pub jitter: Option<TimeSpan>,
     /// Hits are sent up to so much later than they happened.
+    #[schemars(extend("x-default" = "that of the detector"))]
     pub latency: Option<TimeSpan>,
     /// Noise hits, over all channels.
+    #[schemars(extend("x-default" = "that of the detector"))]
     pub noise: Option<Frequency>,
 }
 
@@ -189,6 +196,17 @@ impl Channels {
         hits.sort_unstable_by_key(|hit| hit.sent_ps);
         hits
     }
+}
+
+/// Charge that a channel collects from one neutron, before the electronics.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Charge {
+    /// The channel.
+    pub channel: u32,
+    /// Picoseconds since the start of the pulse.
+    pub time_ps: u64,
+    /// Amplitude in steps of the analogue-to-digital converter, at nominal gain and without an upper limit.
+    pub amplitude: f32,
 }
 
 #[cfg(test)]

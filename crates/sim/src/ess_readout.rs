@@ -6,6 +6,7 @@
 //! output queue sends a packet when it is full and at the end of a pulse; one without records tells the pulse alone.
 
 use crate::electronics::Hit;
+use crate::error::SimulationError;
 use crate::layout::{Layout, Place};
 use crate::packet::{Sender, SimulatedPacket};
 use crate::readout::{Disturbance, Mover, Pulse, Readout, Source};
@@ -313,6 +314,18 @@ impl Readout for EssReadout {
     fn mover(&self) -> Option<Mover> {
         Some(Mover::Vmm3a)
     }
+}
+
+/// Simulated front ends of the ESS readout count by the clock of the ESS.
+pub(crate) fn has_ess_clock(ess: &EssSettings) -> Result<(), SimulationError> {
+    if ess.header.clock.ticks_per_second == TICKS_PER_SECOND {
+        return Ok(());
+    }
+    let problem = format!(
+        "simulated front ends count {TICKS_PER_SECOND} ticks per second, and ess.clock says {}: leave it out for simulations",
+        ess.header.clock.ticks_per_second
+    );
+    Err(SimulationError(problem))
 }
 
 #[cfg(test)]

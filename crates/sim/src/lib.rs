@@ -9,7 +9,7 @@
 //! | when and where neutrons reach the detector | [`beam`] |
 //! | what a detector makes of them: charge on its channels | [`detector_model`] |
 //! | which channels there are | [`layout`] |
-//! | the charge on a channel | [`charge`] |
+//! | the charge on a channel | [`electronics::Charge`] |
 //! | charge to hits: thresholds, gains, noise, dead time, jitter, order | [`electronics`] |
 //! | hits to packets | [`readout`] |
 //! | what a VMM says about a hit | [`vmm_channel`] |
@@ -37,7 +37,6 @@ pub mod adc_readout;
 pub mod beam;
 pub mod beam_monitors;
 pub mod boron_layer;
-pub mod charge;
 pub mod columns;
 pub mod detector_model;
 pub mod electronics;

@@ -26,18 +26,20 @@ use crate::start::{FIXED_START_NS, Start};
 use crate::truth::Neutron;
 use evforge_core::pulse::PulseTrain;
 use rayon::prelude::*;
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 /// A detector and its readout.
 pub type Simulated = (Box<dyn DetectorModel>, Box<dyn Readout>);
 
 /// `[simulation]`: beam, electronics and the physics of each kind of detector, of which a configuration has one.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SimulationSettings {
     /// The same seed gives the same packets, but for their times, which follow from `start`.
     pub seed: u64,
-    /// When the measurement begins; fixed, unless somebody says otherwise.
+    /// When the measurement begins. `"fixed"` is always the same; `accuracy` and `bench` always use it.
+    #[schemars(extend("x-range" = "`\"now\"`, `\"fixed\"`, or a date as `\"2026-11-22T12:00:00Z\"`", "x-default" = "now"))]
     pub start: Option<Start>,
     /// What is in the beam.
     pub beam: BeamSettings,

@@ -39,6 +39,10 @@ impl Start {
     }
 }
 
+evforge_core::written_as! {
+    Start: |_generator| evforge_core::schema::text(r"^(now|fixed|[0-9+-]+[Tt ][0-9:.,]+.*)$", "");
+}
+
 impl FromStr for Start {
     type Err = String;
 

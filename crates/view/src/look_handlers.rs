@@ -13,7 +13,7 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::{Response, StatusCode, Uri};
 use evforge_core::quantity::grouped;
-use evforge_picture::{Caption, Curve, LineChart, PictureError, Sheet};
+use evforge_picture::{Caption, Curve, LineChart, PictureError, Sheet, dates_text};
 
 /// What is asked, counted now.
 async fn counted(server: &Server, uri: &Uri, is_exact: bool) -> Result<(Look, LookFrame), Response<Body>> {
@@ -108,9 +108,11 @@ fn spectrum_counts(frame: LookFrame) -> SpectrumCounts {
 }
 
 /// What stands above a picture or a spectrum of `events`.
-fn caption_of(shared: &Shared, head: &LookHead, events: u64) -> Caption {
-    let mut caption = Caption { title: shared.options.title.clone(), ..Caption::default() };
+fn caption_of(title: &str, head: &LookHead, events: u64) -> Caption {
+    let mut caption = Caption { title: title.to_owned(), ..Caption::default() };
     caption.lines.push(format!("{} events in {:.1} s", grouped(events), head.seconds));
+    let [from, to] = [0, (head.seconds * 1e3) as u64].map(|after| head.since_ms + after);
+    caption.lines.extend(dates_text(i128::from(from) * 1_000_000, i128::from(to) * 1_000_000));
     if head.missed > 0 {
         caption.warnings.push(format!("{} events of this window are missing", grouped(head.missed)));
     }
@@ -121,7 +123,7 @@ fn caption_of(shared: &Shared, head: &LookHead, events: u64) -> Caption {
 fn spectrum_of(shared: &Shared, look: &Look, frame: &LookFrame) -> Response<Body> {
     let LookFrame { head, spectrum, region_spectra, .. } = frame;
     let counted: u64 = spectrum.iter().sum();
-    let caption = caption_of(shared, head, counted);
+    let caption = caption_of(&shared.options.title, head, counted);
     let name = shared.pictured.plan(look.selection.picture, look.selection.bins.count);
     let name = name.map_or_else(|| "all".to_owned(), |plan| plan.title.clone());
     let all = Curve { name, counts: spectrum };
@@ -158,7 +160,7 @@ fn image_of(shared: &Shared, look: &Look, frame: LookFrame) -> Response<Body> {
         return plain(StatusCode::NOT_FOUND, "there is no picture\n".into());
     };
     let head = &frame.head;
-    let mut caption = caption_of(shared, head, head.events);
+    let mut caption = caption_of(&shared.options.title, head, head.events);
     if let Some([from, to]) = selection.slice_ns {
         caption.lines.push(format!("time of flight {} to {} ns", grouped(from.into()), grouped(to.into())));
     }
@@ -174,4 +176,16 @@ fn image_of(shared: &Shared, look: &Look, frame: LookFrame) -> Response<Body> {
     }
     let sheet = Sheet { plans: &[plan], images: &[frame.image], caption: &caption, outside: 0 };
     png(sheet.to_png())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_picture_says_from_when_to_when_with_the_zone() {
+        let head = LookHead { since_ms: 1_774_000_000_000, seconds: 2.5, ..LookHead::default() };
+        let lines = caption_of("NMX", &head, 7).lines;
+        assert_eq!(lines, ["7 events in 2.5 s", "2026-03-20T09:46:40Z to 2026-03-20T09:46:42Z"]);
+    }
 }

@@ -15,6 +15,7 @@ use evforge_core::output::Output;
 use evforge_core::quantity::{Angle, ByteSize, Length, TimeSpan};
 use evforge_outputs::{OutputContext, OutputPlan, QueueSettings};
 use evforge_picture::PictureSet;
+use schemars::JsonSchema;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 use std::error::Error;
@@ -23,11 +24,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 /// The keys of `[outputs.view]`.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ViewSettings {
     /// Where to listen: "127.0.0.1:8080". Port 0 takes any free port.
-    #[serde(deserialize_with = "evforge_core::endpoint::from_text")]
+    #[serde(with = "evforge_core::endpoint::HostAndPort")]
     pub address: SocketAddr,
     /// Names by which browsers may call this server, besides its addresses, its own host name and `localhost`.
     #[serde(default)]
@@ -35,18 +36,21 @@ pub struct ViewSettings {
     /// Origins of pages that may use it besides its own: `https://view.example.org`, where a web server passes it on as that.
     #[serde(default)]
     pub origins: Vec<String>,
-    /// How many browsers may watch at once, 1 to 1000. Default: 32.
+    /// How many browsers may watch at once.
     #[serde(default)]
+    #[schemars(range(min = 1, max = 1000), extend("default" = MOST_CLIENTS))]
     pub max_browsers: Option<usize>,
-    /// How many of them may come from one address, 1 to 1000. Default: 16.
+    /// How many of them may come from one address.
     #[serde(default)]
+    #[schemars(range(min = 1, max = 1000), extend("default" = MOST_CLIENTS_OF_ONE_ADDRESS))]
     pub max_browsers_per_address: Option<usize>,
-    /// How much memory the newest events may take, for regions, slices and windows that are asked for later: "1MiB" to "64GiB".
-    /// Default: 128 MiB, some 16 million events.
+    /// How much memory the newest events may take, for regions, slices and windows that are asked for later. 128 MiB are some 16 million events.
     #[serde(default)]
+    #[schemars(extend("x-range" = "1 MiB to 64 GiB", "x-default" = "128 MiB"))]
     pub event_memory: Option<ByteSize>,
-    /// Time between pictures, "50ms" to "10s". Default: 200 ms.
+    /// Time between pictures.
     #[serde(default)]
+    #[schemars(extend("x-range" = "50 ms to 10 s", "x-default" = "200 ms"))]
     pub interval: Option<TimeSpan>,
     /// Way of the neutrons from the moderator to the middle of the detector: "36.5m". The page has wavelengths and energies with it.
     #[serde(default)]
@@ -56,6 +60,7 @@ pub struct ViewSettings {
     pub scattering_angle: Option<Angle>,
     /// A file of views, which the page offers in the place of those that are shipped for the detector.
     #[serde(default, deserialize_with = "views_of_file")]
+    #[schemars(with = "Option<PathBuf>", extend("x-unit" = "file"))]
     pub views: Option<ViewFile>,
 }
 

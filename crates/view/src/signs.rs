@@ -120,7 +120,7 @@ impl Watch {
             }
         }
         if seen.clock == Some(false) && !is_over {
-            tell("clock", "warning", "nothing sets the clock of this host".into());
+            tell("clock", "warning", "clock not synchronised (no chrony, ntpd or PTP running)".into());
         }
         // "alarm" comes before "warning"; the order of each stays.
         signs.sort_by_key(|sign| sign.level);
@@ -281,7 +281,7 @@ mod tests {
         let signs = watch.signs(&feed("live"), None, &[]);
         let expected = [
             ("loss", "alarm", "12 packets lost in the last minute"),
-            ("clock", "warning", "nothing sets the clock of this host"),
+            ("clock", "warning", "clock not synchronised (no chrony, ntpd or PTP running)"),
         ];
         assert_eq!(texts(&signs), expected);
         assert_eq!(watch.signs(&feed("ended"), None, &[]), []);

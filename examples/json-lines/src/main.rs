@@ -20,6 +20,7 @@ use evforge_core::pulsed::PulsedBatch;
 use evforge_core::quantity::ByteSize;
 use evforge_core::run_state::RunState;
 use evforge_outputs::{OutputContext, OutputPlan};
+use schemars::JsonSchema;
 use serde::Deserialize;
 use std::collections::VecDeque;
 use std::error::Error;
@@ -45,10 +46,12 @@ evforge_core::counters! {
 }
 
 /// `[outputs.json_lines]`
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct JsonLinesSettings {
+    /// Where the server listens.
     address: SocketAddr,
+    /// Most memory of batches that have not been acknowledged.
     #[serde(default = "default_memory")]
     memory: ByteSize,
 }
@@ -71,9 +74,8 @@ impl OutputPlan for JsonLinesSettings {
         self.memory.bytes as usize + context.batch_events * LONGEST_EVENT
     }
 
-    fn open(self: Box<Self>, context: &OutputContext) -> Result<Box<dyn Output>, Box<dyn Error>> {
+    fn open(self: Box<Self>, _: &OutputContext) -> Result<Box<dyn Output>, Box<dyn Error>> {
         Ok(Box::new(JsonLines {
-            memory_bound: self.memory_bound(context),
             settings: *self,
             connection: None,
             kept: VecDeque::new(),
@@ -94,7 +96,6 @@ const CONNECT: Duration = Duration::from_millis(500);
 /// Sends batches and keeps them until they are acknowledged.
 struct JsonLines {
     settings: JsonLinesSettings,
-    memory_bound: usize,
     connection: Option<Connection>,
     /// Batches that have not been acknowledged, the first with the number `first`.
     kept: VecDeque<Arc<PulsedBatch>>,
@@ -259,9 +260,5 @@ impl Output for JsonLines {
     fn abandon(&mut self) -> Option<String> {
         let _ = self.pump();
         Some(format!("the server has acknowledged {} events", self.committed))
-    }
-
-    fn memory_bound(&self) -> usize {
-        self.memory_bound
     }
 }

@@ -28,6 +28,7 @@
 //! | [`multigrid`](multigrid::multigrid) | streams of packets of a Multi-Grid | as `gdgem` |
 //! | [`gdgem`](gdgem::gdgem) | streams of packets | the laws after every packet; the same events however the packets are handed over |
 //! | [`gdgem_panels`](gdgem::gdgem_panels) | the same with panels of one plane, of three planes and of pads | as `gdgem` |
+//! | [`shipped_detectors`](shipped::shipped_detectors) | streams of packets into the detectors of all shipped configurations | as `gdgem` |
 //! | [`capture`](capture::capture) | capture files | every frame is delivered or counted; errors stay and say something |
 //! | [`vmm_files`](vmm_files::vmm_files) | wirings and calibrations in JSON | errors say something; channels and strips agree |
 //! | [`structure`](structure::structure) | NeXus structure JSON | errors say something and where; what was read is sound |
@@ -78,6 +79,7 @@ pub mod numbered;
 pub mod packet_stream;
 pub mod quiet_run;
 pub mod recognise;
+pub mod shipped;
 pub mod small_texts;
 pub mod sonde;
 pub mod srs_vmm;
@@ -113,7 +115,7 @@ macro_rules! targets {
 }
 
 /// All exercises.
-pub const TARGETS: [Target; 36] = targets! {
+pub const TARGETS: [Target; 37] = targets! {
     srs_vmm::srs_vmm, srs_vmm::seeds;
     recognise::recognise, recognise::seeds;
     mesytec::mesytec, mesytec::seeds;
@@ -135,6 +137,7 @@ pub const TARGETS: [Target; 36] = targets! {
     multigrid::multigrid, multigrid::seeds;
     gdgem::gdgem, gdgem::seeds;
     gdgem::gdgem_panels, gdgem::panels_seeds;
+    shipped::shipped_detectors, shipped::seeds;
     capture::capture, capture::seeds;
     configuration::configuration, configuration::seeds;
     helper::helper, by_hand;

@@ -1,28 +1,59 @@
 //! `[ess_beam_monitors]`.
 
-use super::configured::{ConfiguredDetector, Parts, with_ess};
-use crate::document::{TableError, Tables};
+use super::configured::{ConfiguredDetector, Parts, ess_packets};
+use evforge_core::counter::CountedStage;
 use evforge_core::detector::Detector;
+use evforge_core::pulse::PulseTrain;
 use evforge_core::settings::SettingsError;
 use evforge_detect::beam_monitors::{self, BeamMonitorSettings};
+use evforge_detect::beam_monitors::{BeamMonitorCounters, NeutronCounters};
+use evforge_detect::ess::EssSettings;
+use evforge_detect::measured_windows::MeasuredWindows;
 use evforge_detect::settings::HeldHits;
-use std::path::Path;
+use evforge_inspect::expected::Expected;
+use evforge_sim::beam_monitors as sim;
+use evforge_sim::simulation::{Simulated, SimulationError, SimulationSettings};
+use evforge_wire::recognise::EssRecords;
 
 impl ConfiguredDetector for BeamMonitorSettings {
-    fn read(section: &'static str, tables: &mut Tables<'_>, _: &Path) -> Result<Self, TableError> {
-        let settings = with_ess(section, tables, |settings: &mut Self, ess| settings.ess = ess)?;
-        match settings.packet_type {
-            Some(_) => {
-                let problem =
-                    "is for monitors that send alongside a detector: of monitors alone the type is in [ess]";
-                Ok(SettingsError::refuse(format!("{section}.type"), problem)?)
-            }
-            None => Ok(settings),
-        }
+    fn shipped() -> &'static [&'static str] {
+        &["beam-monitors"]
+    }
+
+    fn ess_mut(&mut self) -> Option<&mut EssSettings> {
+        Some(&mut self.ess)
+    }
+
+    fn counted_stages() -> Vec<CountedStage> {
+        vec![
+            CountedStage::of::<BeamMonitorCounters>("Records of beam monitors"),
+            CountedStage::of::<NeutronCounters>("Single neutrons of beam monitors"),
+        ]
     }
 
     fn check(&self) -> Result<(), SettingsError> {
+        if self.packet_type.is_some() {
+            let problem =
+                "is for monitors that send alongside a detector: of monitors alone the type is in [ess]";
+            return SettingsError::refuse("type", problem);
+        }
         self.check()
+    }
+
+    fn measured_windows(&self) -> Result<Option<MeasuredWindows<'_>>, SettingsError> {
+        Ok(None)
+    }
+
+    fn expected(&self, monitors: Option<u8>) -> Expected {
+        ess_packets(&self.ess, EssRecords::BeamMonitors, monitors)
+    }
+
+    fn simulated(
+        &self,
+        settings: &SimulationSettings,
+        pulses: PulseTrain,
+    ) -> Result<Simulated, SimulationError> {
+        sim::ess(self, settings.beam_monitors, pulses)
     }
 
     fn build(&self, _: Parts<'_>) -> Result<Box<dyn Detector>, SettingsError> {

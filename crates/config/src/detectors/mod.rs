@@ -6,7 +6,6 @@
 mod adc_readout;
 mod beam_monitors;
 mod configured;
-mod ess_files;
 mod gdgem;
 mod isis;
 mod multiblade;
@@ -14,11 +13,11 @@ mod multigrid;
 pub mod plugin;
 mod sonde;
 
-use crate::document::{TableError, Tables};
-use configured::ConfiguredDetector;
-pub(crate) use configured::Parts;
-use evforge_core::detector::Detector;
-use evforge_core::pulse::PulseChannel;
+use crate::document::{ReadFile, TableError, Tables};
+use crate::side_file;
+pub(crate) use configured::send_alongside;
+pub use configured::{ConfiguredDetector, Parts, PartsByOrigin, SideFile};
+use evforge_core::counter::CountedStage;
 use evforge_core::settings::SettingsError;
 use evforge_detect::adc_readout::AdcReadoutSettings;
 use evforge_detect::beam_monitors::BeamMonitorSettings;
@@ -27,104 +26,97 @@ use evforge_detect::gdgem::ess::EssGdGemSettings;
 use evforge_detect::isis::IsisSettings;
 use evforge_detect::multiblade::{EssMultiBladeSettings, MultiBladeSettings};
 use evforge_detect::multigrid::{EssMultiGridSettings, MultiGridSettings};
-use evforge_detect::settings::HeldHits;
 use evforge_detect::sonde::SondeSettings;
 use plugin::PluginSettings;
+use schemars::{Schema, SchemaGenerator};
+use std::ops::{Deref, DerefMut};
 use std::path::Path;
 
-/// From the list: the settings of all detectors in one type, and what is asked of them.
+/// From the list: the settings of all detectors in one type.
 macro_rules! detectors {
     ($($(#[$doc:meta])* $name:ident($settings:ty) = $section:literal,)+) => {
         /// Names of the detectors' sections.
         pub const SECTIONS: [&str; [$($section),+].len()] = [$($section),+];
 
-        /// The settings of one of the detectors.
+        /// The settings of one of the detectors, which answer as [`ConfiguredDetector`].
         #[derive(Clone, Debug, PartialEq, Eq)]
         pub enum DetectorSettings {
             $($(#[$doc])* $name($settings),)+
         }
 
+        /// Sets of counters of all detectors, beside those of the ESS readout and of packets.
+        pub fn counted_stages() -> Vec<CountedStage> {
+            [$(<$settings>::counted_stages()),+].concat()
+        }
+
+        /// Names of all shipped configurations, of a detector the likeliest first, and again with each key that has the last
+        /// of a detector read another format.
+        pub(crate) fn shipped() -> impl Iterator<Item = (&'static str, Option<&'static str>)> {
+            let of_detectors = [$((<$settings>::shipped(), <$settings>::other_formats())),+];
+            of_detectors.into_iter().flat_map(|(names, keys)| {
+                let with_keys = names.last().into_iter().flat_map(|&last| keys.iter().map(move |&key| (last, Some(key))));
+                names.iter().map(|&name| (name, None)).chain(with_keys)
+            })
+        }
+
+        /// The schemas of all detectors' sections, by name.
+        pub(crate) fn section_schemas(generator: &mut SchemaGenerator) -> [(&'static str, Schema); SECTIONS.len()] {
+            [$(($section, generator.subschema_for::<$settings>())),+]
+        }
+
         impl DetectorSettings {
-            /// Reads the section of this name, which is one of [`SECTIONS`].
-            pub(crate) fn read(
-                section: &'static str,
-                tables: &mut Tables<'_>,
-                folder: &Path,
-            ) -> Result<Self, TableError> {
-                match section {
-                    $($section => ConfiguredDetector::read(section, tables, folder).map(Self::$name),)+
-                    _ => Ok(SettingsError::refuse(section, "is no detector")?),
-                }
-            }
-
-            /// Checks everything that can be checked without taking memory.
-            ///
-            /// # Errors
-            /// The first invalid setting; never for a configuration that was read.
-            pub fn check(&self) -> Result<(), SettingsError> {
-                match self {
-                    $(Self::$name(settings) => ConfiguredDetector::check(settings),)+
-                }
-            }
-
-            /// Takes pulses from a channel of this detector, whose section is called `section`.
-            pub(crate) fn set_pulse_channel(
-                &mut self,
-                section: &str,
-                channel: PulseChannel,
-            ) -> Result<(), SettingsError> {
-                let taken = match self {
-                    $(Self::$name(settings) => ConfiguredDetector::set_pulse_channel(settings, channel),)+
+            /// Reads the section of this name, which is one of [`SECTIONS`], and the table `[ess]` if it belongs to it.
+            pub(crate) fn read(section: &'static str, tables: &mut Tables<'_>) -> Result<Self, TableError> {
+                let mut settings = match section {
+                    $($section => tables.require(section).map(Self::$name)?,)+
+                    _ => return Ok(SettingsError::refuse(section, "is no detector")?),
                 };
-                if taken {
-                    return Ok(());
+                if let Some(ess) = settings.ess_mut() {
+                    *ess = tables.require("ess")?;
+                    ess.check()?;
                 }
-                let problem = format!(
-                    "pulses are taken from a channel of [adc_readout] only: [{section}] has none for them, leave it out"
-                );
-                SettingsError::refuse("pulses.channel", problem)
+                Ok(settings)
             }
+        }
 
-            pub(crate) fn check_alongside(&self, monitors: &BeamMonitorSettings) -> Result<(), SettingsError> {
-                match self {
-                    $(Self::$name(settings) => ConfiguredDetector::check_alongside(settings, monitors),)+
-                }
-            }
+        impl Deref for DetectorSettings {
+            type Target = dyn ConfiguredDetector;
 
-            /// How the detector forms events, by the name in the configuration, if it offers a choice.
-            pub fn strategy(&self) -> Option<&'static str> {
+            fn deref(&self) -> &Self::Target {
                 match self {
-                    $(Self::$name(settings) => ConfiguredDetector::strategy(settings),)+
+                    $(Self::$name(settings) => settings,)+
                 }
             }
+        }
 
-            /// What may wait for its time, if the detector puts hits or events into order.
-            pub(crate) fn held_hits(&self) -> Option<HeldHits> {
+        impl DerefMut for DetectorSettings {
+            fn deref_mut(&mut self) -> &mut Self::Target {
                 match self {
-                    $(Self::$name(settings) => ConfiguredDetector::held_hits(settings),)+
-                }
-            }
-
-            /// True if several threads can share the forming of its events.
-            pub(crate) fn shares_forming(&self) -> bool {
-                match self {
-                    $(Self::$name(settings) => ConfiguredDetector::shares_forming(settings),)+
-                }
-            }
-
-            pub(crate) fn makes_averages(&self) -> bool {
-                match self {
-                    $(Self::$name(settings) => ConfiguredDetector::makes_averages(settings),)+
-                }
-            }
-
-            pub(crate) fn build(&self, parts: Parts<'_>) -> Result<Box<dyn Detector>, SettingsError> {
-                match self {
-                    $(Self::$name(settings) => ConfiguredDetector::build(settings, parts),)+
+                    $(Self::$name(settings) => settings,)+
                 }
             }
         }
     };
+}
+
+impl DetectorSettings {
+    /// Reads the files that the section names, which lie in `folder`; notes are for people.
+    pub(crate) fn read_files(
+        &mut self,
+        section: &str,
+        (folder, read_file): (&Path, ReadFile),
+        notes: &mut Vec<String>,
+    ) -> Result<(), SettingsError> {
+        self.lies_in(folder).map_err(|error| error.within(section))?;
+        for file in self.side_files() {
+            let take = |text: &str| self.take_file(file.key, text);
+            notes.extend(
+                side_file::read(folder, &file, read_file, take).map_err(|error| error.within(section))?,
+            );
+        }
+        notes.extend(self.notes(section));
+        Ok(())
+    }
 }
 
 detectors! {

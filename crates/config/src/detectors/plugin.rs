@@ -1,32 +1,70 @@
 //! The `[plugin]` section of a configuration file: a detector in a shared library.
 
 use super::configured::{ConfiguredDetector, Parts};
-use crate::document::{TableError, Tables};
+use evforge_core::counter::CountedStage;
 use evforge_core::detector::Detector;
+use evforge_core::pulse::PulseTrain;
 use evforge_core::settings::SettingsError;
+use evforge_detect::measured_windows::MeasuredWindows;
+use evforge_inspect::expected::Expected;
+use evforge_plugin::PluginCounters;
 use evforge_plugin::{CreateError, PluginDetector, PluginLibrary};
-use serde::Deserialize;
+use evforge_sim::simulation::{Simulated, SimulationError, SimulationSettings};
+use schemars::JsonSchema;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// A library, and what it is told.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct PluginSettings {
-    /// The library.
+    /// The library. A relative path is taken from the folder of the configuration. `evforge run --detector LIBRARY` replaces it (relative to
+    /// the working directory) and makes a configuration of its own if there is no `--config`.
+    #[schemars(length(min = 1), extend("x-unit" = "file"))]
     pub library: PathBuf,
-    /// Its settings as TOML, in the order of their keys.
+    /// A table that the library gets as TOML text, `key = value`. Only the library knows its keys.
+    #[serde(default, deserialize_with = "as_toml")]
+    #[schemars(with = "BTreeMap<String, serde_json::Value>", extend("default" = {}))]
     pub settings: String,
 }
 
 impl ConfiguredDetector for PluginSettings {
-    /// The library is looked for in `folder`, and not loaded: reading a configuration runs no code of others.
-    fn read(section: &'static str, tables: &mut Tables<'_>, folder: &Path) -> Result<Self, TableError> {
-        let written: Section = tables.require(section)?;
-        Ok(written.settings(folder).map_err(|error| error.within(section))?)
+    fn shipped() -> &'static [&'static str] {
+        &[]
+    }
+
+    /// The library is not loaded: reading a configuration runs no code of others.
+    fn lies_in(&mut self, folder: &Path) -> Result<(), SettingsError> {
+        if self.library.as_os_str().is_empty() {
+            return SettingsError::refuse("library", "expected the path of a shared library");
+        }
+        // With a folder in front: a bare name would be looked for among the libraries of the system.
+        self.library = std::path::absolute(folder.join(&self.library))
+            .or_else(|error| SettingsError::refuse("library", error.to_string()))?;
+        Ok(())
+    }
+
+    fn counted_stages() -> Vec<CountedStage> {
+        vec![CountedStage::of::<PluginCounters>("Forming events of a plugin")]
     }
 
     /// Nobody knows what a library takes but the library, which is not loaded for this.
     fn check(&self) -> Result<(), SettingsError> {
         Ok(())
+    }
+
+    fn measured_windows(&self) -> Result<Option<MeasuredWindows<'_>>, SettingsError> {
+        Ok(None)
+    }
+
+    fn expected(&self, _: Option<u8>) -> Expected {
+        Expected::Anything
+    }
+
+    fn simulated(&self, _: &SimulationSettings, _: PulseTrain) -> Result<Simulated, SimulationError> {
+        Err(SimulationError("a detector with a section [plugin] cannot be simulated".into()))
     }
 
     /// Loads the library if this process has not done so yet.
@@ -45,27 +83,9 @@ impl ConfiguredDetector for PluginSettings {
     }
 }
 
-/// The section as it is written.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Section {
-    library: PathBuf,
-    #[serde(default)]
-    settings: toml::Table,
-}
-
-impl Section {
-    fn settings(&self, folder: &Path) -> Result<PluginSettings, SettingsError> {
-        if self.library.as_os_str().is_empty() {
-            return SettingsError::refuse("library", "expected the path of a shared library");
-        }
-        let settings = toml::to_string(&self.settings)
-            .or_else(|error| SettingsError::refuse("settings", error.to_string()))?;
-        // With a folder in front: a bare name would be looked for among the libraries of the system.
-        let library = std::path::absolute(folder.join(&self.library))
-            .or_else(|error| SettingsError::refuse("library", error.to_string()))?;
-        Ok(PluginSettings { library, settings })
-    }
+/// A table as TOML.
+fn as_toml<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    toml::to_string(&toml::Table::deserialize(deserializer)?).map_err(D::Error::custom)
 }
 
 #[cfg(test)]

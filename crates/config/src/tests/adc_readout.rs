@@ -19,7 +19,7 @@ fn the_shipped_configuration_and_its_limits() {
     assert_eq!(config.build_detector().unwrap().geometry().pixel_count(), 4);
     let error = read(&["adc_readout.channels=0"]).unwrap_err().to_string();
     assert!(error.contains("adc_readout.channels: 0 is not in 1..=256"), "{error}");
-    assert!(!config.makes_averages());
+    assert!(!config.detector.makes_averages());
     for (time_stamp, location) in
         [("start", TimeLocation::Start), ("middle", TimeLocation::Middle), ("end", TimeLocation::End)]
     {
@@ -27,7 +27,7 @@ fn the_shipped_configuration_and_its_limits() {
         let config = read(&["adc_readout.averaging.samples=10", &time_stamp]).unwrap();
         let DetectorSettings::AdcReadout(settings) = &config.detector else { panic!("another detector") };
         assert_eq!(settings.averaging, Some(AveragingSettings { samples: 10, location }));
-        assert!(config.makes_averages());
+        assert!(config.detector.makes_averages());
     }
     let error = read(&["adc_readout.averaging={samples=0, time_stamp='end'}"]).unwrap_err().to_string();
     assert!(error.contains("adc_readout.averaging.samples: 0 is not in 1..=1048576"), "{error}");
@@ -51,7 +51,10 @@ fn pulses_on_a_channel_need_all_that_finds_them() {
     assert_eq!(config.pulses, PulseTrain::european_xfel());
     let detector = config.build_detector().unwrap();
     assert!(detector.tells_pulses() && !detector.tells_date());
-    assert!(config.held_hits().is_some() && read("adc-readout.toml", &[]).unwrap().held_hits().is_none());
+    assert!(
+        config.detector.held_hits().is_some()
+            && read("adc-readout.toml", &[]).unwrap().detector.held_hits().is_none()
+    );
     let refused = |name: &str, overrides: &[&str]| read(name, overrides).unwrap_err().to_string();
     for (missing, word) in [(1, "threshold"), (2, "frequency")] {
         let mut some = full.to_vec();

@@ -14,7 +14,7 @@ pub struct Pitch {
 }
 
 /// An axis of the grid of pixels, the slowest first: the order of the sides of an array of pixel ids.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Deserialize, schemars::JsonSchema)]
 pub enum GridAxis {
     /// Layers, z.
     #[serde(rename = "layers")]
@@ -110,6 +110,11 @@ impl Offsets {
             })
             .collect();
         Self { axes, shape, values }
+    }
+
+    /// The same with a value for each place along all of `axes`.
+    pub fn across(&self, axes: &[GridAxis], geometry: &LogicalGeometry) -> Self {
+        Self::along(axes, geometry, |at| self.at(at).unwrap_or_default())
     }
 
     /// The offset of a pixel; none outside the grid.

@@ -6,7 +6,7 @@ use crate::geometry::{Coordinates, LogicalGeometry};
 use std::collections::BTreeMap;
 
 /// How far the figures of a placement can be trusted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Trust {
     /// Of the right size, to try things out: a reduction with them is an exercise.

@@ -6,66 +6,79 @@ use super::transformation::{Transformation, TransformationKind};
 use crate::geometry::LogicalGeometry;
 use crate::quantity::{Angle, Length};
 use crate::settings::SettingsError;
+use schemars::JsonSchema;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
 /// The table `[placement]`: the spacing of pixels, and where panels, source and beam monitors stand.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PlacementSettings {
-    /// Between columns, rows and (with depth) layers; empty if it is not known.
+    /// Distance between the centres of neighbouring columns, rows and, with depth, layers.
     #[serde(default)]
+    #[schemars(length(max = 3), extend("x-unit" = "lengths", "x-default" = "not known"))]
     pub pitch: Vec<Length>,
-    /// How far the figures can be trusted.
+    /// How far the figures can be trusted. It is in every file (`description` of the detector).
     pub figures: Trust,
-    /// Where they are from.
+    /// Where the figures are from, for people.
     #[serde(default)]
+    #[schemars(extend("x-default" = "none"))]
     pub note: String,
-    /// From the source to the sample.
+    /// From the source to the sample, along the beam (L1).
+    #[schemars(extend("x-range" = "above 0", "x-default" = "not known"))]
     pub source_distance: Option<Length>,
-    /// Places of beam monitors along the beam, from the sample.
+    /// Beam monitors by name: their place along the beam from the sample, less than 0 before it.
     #[serde(default)]
+    #[schemars(extend("x-unit" = "lengths", "x-default" = "not known"))]
     pub monitors: BTreeMap<String, Length>,
-    /// Blocks on an arc around the sample.
+    /// Blocks of rows or columns that stand on an arc around the sample.
     pub arc: Option<ArcSettings>,
     /// In pictures, the number of panels in a row.
+    #[schemars(range(min = 1), extend("x-default" = "as they stand"))]
     pub panel_columns: Option<u32>,
-    /// The place of each panel.
+    /// The place of each panel: a table for each, or none.
     #[serde(default)]
     pub panel: Vec<PanelSettings>,
 }
 
 /// `[placement.arc]`
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ArcSettings {
-    /// `"rows"` or `"columns"`.
+    /// What is cut into blocks, which stand on an arc in the vertical (rows) or horizontal plane, `distance` from the sample.
+    #[schemars(extend("enum" = ["rows", "columns"]))]
     pub along: GridAxis,
-    /// How many of them a block has.
+    /// Rows or columns per block.
+    #[schemars(range(min = 1))]
     pub size: u32,
-    /// Angle between neighbouring blocks.
+    /// Angle between neighbouring blocks, seen from the sample.
     pub step: Angle,
-    /// Angle between the surface of a block and the line to the sample; 90 degrees without it.
+    /// Angle between the surface of a block and the line to the sample; 90 degrees faces it. Inclined blocks are blades, with
+    /// [pictures](outputs.md#panels-and-blades) of their own.
+    #[schemars(extend("x-default" = "90 deg"))]
     pub inclination: Option<Angle>,
 }
 
 /// `[[placement.panel]]`
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PanelSettings {
-    /// From the sample.
+    /// From the sample to the centre of the panel.
+    #[schemars(extend("x-range" = "not below 0"))]
     pub distance: Length,
-    /// Sideways, about the sample.
+    /// Swung sideways about the sample: towards x if greater than 0.
     #[serde(default)]
     pub angle: Angle,
-    /// Upwards, about the sample.
+    /// Swung upwards about the sample.
     #[serde(default)]
     pub elevation: Angle,
-    /// The centre of the panel, moved by this in x, y and z.
+    /// The centre moved in x, y and z, before the panel is swung.
     #[serde(default)]
+    #[schemars(extend("x-unit" = "lengths", "x-default" = "0"))]
     pub offset: [Length; 3],
-    /// About the panel's own x, y and z.
+    /// The panel turned about its own x, y and z axes, in this order, before it is moved.
     #[serde(default)]
+    #[schemars(extend("x-unit" = "angles", "x-default" = "0"))]
     pub rotation: [Angle; 3],
 }
 

@@ -6,6 +6,7 @@
 
 use crate::quantity::TimeSpan;
 use crate::settings::{RefusedValue, SettingsError};
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 /// Vetoes that a configuration can have: bits of a mark.
@@ -21,8 +22,9 @@ pub enum VetoRange {
 }
 
 /// A named rule: `[[veto]]`.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(try_from = "VetoTable")]
+#[schemars(with = "VetoTable")]
 pub struct Veto {
     /// What happened.
     pub name: String,
@@ -30,11 +32,17 @@ pub struct Veto {
     pub range: VetoRange,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("oneOf" = [{ "required": ["time"] }, { "required": ["time_of_flight"] }]))]
 struct VetoTable {
+    /// What it is about, for the report and the file.
     name: String,
+    /// Events from one time to another on the detector's clock.
+    #[schemars(extend("x-unit" = "times", "x-range" = "`[from, to]`"))]
     time: Option<[TimeSpan; 2]>,
+    /// Events from one time after the start of their pulse to another, in every pulse.
+    #[schemars(extend("x-unit" = "times", "x-range" = "`[from, to]`"))]
     time_of_flight: Option<[TimeSpan; 2]>,
 }
 

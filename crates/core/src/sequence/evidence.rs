@@ -8,7 +8,7 @@ const WINDOW: u32 = 64;
 const PAUSE_NS: u64 = 1_000_000_000;
 
 /// What a packet says besides its number.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, get_size2::GetSize)]
 pub struct Stamp {
     /// When it arrived, in nanoseconds since 1970; 0 if that is not known.
     pub arrival_ns: u64,
@@ -70,7 +70,7 @@ pub(super) enum Place {
 }
 
 /// The header times of the last packets whose numbers went ahead, [`WINDOW`] to twice as many.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, get_size2::GetSize)]
 pub(super) struct Times {
     /// Bits of a `u64` that a header time does not have.
     shift: u32,
@@ -82,7 +82,7 @@ pub(super) struct Times {
     older: Option<Span>,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, get_size2::GetSize)]
 struct Span {
     first: u64,
     last: u64,
@@ -96,7 +96,7 @@ impl Times {
 
     /// Forgets all.
     pub(super) fn clear(&mut self) {
-        *self = Self { shift: self.shift, packets: 0, set_back: 0, newer: None, older: None };
+        *self = Self::new(64 - self.shift);
     }
 
     #[inline]

@@ -4,7 +4,7 @@
 pub const REMEMBERED_GAPS: usize = 64;
 
 /// A run of numbers that are missing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, get_size2::GetSize)]
 pub struct Gap {
     /// First number missing.
     pub first: u64,
@@ -19,7 +19,7 @@ pub struct Gap {
 pub const REMEMBERED_RESTARTS: usize = 16;
 
 /// A restart of the numbering: the sender has started over.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, get_size2::GetSize)]
 pub struct Restart {
     /// When the first packet after it arrived, on the clock of the arrivals; 0 if that is not known.
     pub at_ns: u64,
@@ -31,7 +31,7 @@ pub struct Restart {
 
 /// The first [`REMEMBERED_GAPS`] gaps that are still open, oldest first, and the first
 /// [`REMEMBERED_RESTARTS`] restarts.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, get_size2::GetSize)]
 pub(super) struct Gaps {
     mask: u64,
     gaps: [Gap; REMEMBERED_GAPS],

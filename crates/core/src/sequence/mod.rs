@@ -96,7 +96,7 @@ pub enum Arrival {
 }
 
 /// Counts of one source's sequence.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, get_size2::GetSize)]
 pub struct SequenceCounts {
     /// Packets that the numbers say were sent, between the first and the last number seen, and those that are unconfirmed.
     pub sent: u64,
@@ -135,7 +135,7 @@ impl SequenceCounts {
 }
 
 /// A packet whose number is far from all others, until the next number says whether it counts.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, get_size2::GetSize)]
 struct Jump {
     /// Newest number that counts.
     head: u64,
@@ -154,7 +154,7 @@ struct Jump {
 
 /// Follows the packet numbers of one source. See the [module documentation](self).
 // What the packet that is due needs comes first: of hundreds of sources, little more than that stays in the caches.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, get_size2::GetSize)]
 #[repr(C, align(64))]
 pub struct SequenceTracker {
     mask: u64,
@@ -248,11 +248,6 @@ impl SequenceTracker {
         self.told = self.counts.lost;
         self.live.observe(stamp.arrival_ns, arrival != Arrival::Duplicated, change);
         arrival
-    }
-
-    /// Memory of a tracker in bytes, not counting itself.
-    pub fn memory_bound() -> usize {
-        LiveTime::memory_bound() + size_of::<Gaps>() + size_of::<[u16; HISTORY as usize]>()
     }
 
     /// Received and lost packets over time, as far as [`SequenceTracker::observe_at`] was told of them.

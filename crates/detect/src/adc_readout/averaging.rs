@@ -40,7 +40,7 @@ impl SampleSink for NoSamples {
 }
 
 /// The means of one channel.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, get_size2::GetSize)]
 pub struct Averaging {
     settings: AveragingSettings,
     oversampling: u64,

@@ -9,11 +9,13 @@ use super::sample_time::{SampleTicks, SampleTime, ticks_in, ticks_in_period};
 use super::settings::AdcReadoutSettings;
 use crate::ess::{FilingCounters, PeriodCounts, PulseLine};
 use crate::event_order::TimedEvent;
+use crate::pipeline::Former;
 use crate::source_clock::{AcceptedHits, TIME_SIGN};
 use crate::source_clocks::{ClockRules, SourceClockCounters, SourceClocks};
 use crate::time_order::TimeOrder;
 use crate::watermark::Closing;
 use evforge_core::event::EventBatch;
+use evforge_core::monitor::MonitorData;
 use evforge_core::pulse::PulseChannel;
 use evforge_wire::adc_readout::LARGEST_PACKET;
 
@@ -74,7 +76,7 @@ impl AcceptedHits<TimedEvent> for Accepted<'_> {
 }
 
 /// Runs that wait for their time, and the pulses that they go to.
-#[derive(Debug)]
+#[derive(Debug, get_size2::GetSize)]
 pub struct Filing {
     channel: PulseChannel,
     clocks: SourceClocks<TimedEvent>,
@@ -105,33 +107,12 @@ impl Filing {
         settings.sorting.max_held_hits.max(2 * ROOM_FOR_A_PACKET)
     }
 
-    /// Upper bound of the memory in bytes, apart from its size.
-    pub fn memory_bound(&self, settings: &AdcReadoutSettings) -> usize {
-        SourceClocks::<TimedEvent>::memory_bound(1, PACKET_RUNS)
-            + TimeOrder::memory_bound(Self::capacity(settings), 0)
-            + self.pulses.memory_bound()
-    }
-
     /// The channel of the pulses.
     pub fn channel(&self) -> PulseChannel {
         self.channel
     }
 
-    /// Makes sure that the runs of one more packet fit, by closing more than the watermark allows if it must be. False if
-    /// closed events have to be drained first.
-    pub fn make_room(&mut self) -> bool {
-        let Self { clocks, waiting: [order], closing, pulses, .. } = self;
-        if order.room() >= ROOM_FOR_A_PACKET && pulses.room() >= ROOM_FOR_A_PACKET {
-            return true;
-        }
-        let latest = order.latest_pending().max(pulses.latest_pending());
-        let mut accepted = Accepted { order, pulses };
-        let target = clocks.force(closing.target(), latest, &mut accepted, Accepted::has_room);
-        closing.advance(target);
-        false
-    }
-
-    /// Begins a packet. Call [`Filing::make_room`] before.
+    /// Begins a packet, for which there is room.
     pub fn begin_packet(&mut self) {
         // The one source is there.
         let _clock = self.clocks.begin_packet(CONVERTER);
@@ -177,14 +158,22 @@ impl Filing {
         }
     }
 
-    /// Closes everything that the watermark allows.
-    pub fn publish_closed(&mut self) {
-        self.closing.advance(self.clocks.watermark());
+    /// Makes sure that the runs of one more packet fit, by closing more than the watermark allows if it must be. False if
+    /// closed events have to be drained first.
+    fn make_room(&mut self) -> bool {
+        let Self { clocks, waiting: [order], closing, pulses, .. } = self;
+        if order.room() >= ROOM_FOR_A_PACKET && pulses.room() >= ROOM_FOR_A_PACKET {
+            return true;
+        }
+        let latest = order.latest_pending().max(pulses.latest_pending());
+        let mut accepted = Accepted { order, pulses };
+        let target = clocks.force(closing.target(), latest, &mut accepted, Accepted::has_room);
+        closing.advance(target);
+        false
     }
 
-    /// End of the input: closes everything. Call [`Filing::drain`] afterwards and this again, until there is nothing left.
-    /// True if runs in quarantine wait for room.
-    pub fn close(&mut self) -> bool {
+    /// Closes everything. True if runs in quarantine wait for room.
+    fn close(&mut self) -> bool {
         let Self { clocks, waiting: [order], closing, pulses, .. } = self;
         let mut accepted = Accepted { order, pulses };
         let held_back = clocks.release(&mut accepted, closing.target(), |accepted| {
@@ -196,7 +185,7 @@ impl Filing {
     }
 
     /// Hands out the pulses and events of the time that is closed. False if the batch filled up before the end.
-    pub fn drain(&mut self, events: &mut EventBatch) -> bool {
+    fn drain(&mut self, events: &mut EventBatch) -> bool {
         loop {
             let Self { waiting: [order], closing, pulses, .. } = self;
             let base = order.base();
@@ -229,12 +218,6 @@ impl Filing {
         self.filed
     }
 
-    /// The newest time, in nanoseconds; none before the first.
-    pub fn newest_ns(&self) -> Option<u64> {
-        let (_, ticks) = self.clocks.newest()?;
-        Some(SampleTime::of_ticks(ticks).nanoseconds())
-    }
-
     /// What a person should know, in a whole sentence: that no pulse comes.
     pub fn note(&self) -> Option<String> {
         let PulseChannelCounters { pulse_runs: 0, pulse_below_threshold: low, .. } = self.counters else {
@@ -264,5 +247,31 @@ impl Filing {
         };
         // What is handed out is formed in the same step.
         (pulses, self.clocks.counters(), self.pulses.counters(self.filed, 0))
+    }
+}
+
+/// None: events leave as they come.
+impl Former for Option<Filing> {
+    type Monitor = MonitorData;
+
+    fn drain(&mut self, _: Option<&mut MonitorData>, events: &mut EventBatch) -> bool {
+        self.as_mut().is_none_or(|filing| filing.drain(events))
+    }
+
+    fn make_room(&mut self) -> bool {
+        self.as_mut().is_none_or(Filing::make_room)
+    }
+
+    fn publish_closed(&mut self) {
+        self.iter_mut().for_each(|filing| filing.closing.advance(filing.clocks.watermark()));
+    }
+
+    fn close(&mut self, _: Option<&mut MonitorData>) -> bool {
+        self.as_mut().is_some_and(Filing::close)
+    }
+
+    fn newest_time_ns(&self) -> Option<u64> {
+        let (_, ticks) = self.as_ref()?.clocks.newest()?;
+        Some(SampleTime::of_ticks(ticks).nanoseconds())
     }
 }

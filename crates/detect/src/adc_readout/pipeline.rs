@@ -1,4 +1,4 @@
-//! The pipeline of sampled channels: packets in, events and averaged waveforms out.
+//! Sampled channels: packets to events and averaged waveforms.
 
 use super::averaging::{Averaging, MeanValue, NoSamples, SampleSink};
 use super::counters::AdcReadoutCounters;
@@ -8,35 +8,31 @@ use super::sample_time::SampleTime;
 use super::settings::AdcReadoutSettings;
 use crate::event_order::TimedEvent;
 use crate::packet_gate::{Discard, PacketGate};
+use crate::pipeline::{Checked, Number, Out, Pipeline, Pixels, Sources, Stage};
 use crate::settings::SettingsError;
 use evforge_core::counter::CounterSnapshot;
-use evforge_core::detector::{Detector, Progress};
 use evforge_core::event::{Event, EventBatch};
 use evforge_core::geometry::LogicalGeometry;
-use evforge_core::ledger::{DetectorLedger, SourceLedger};
+use evforge_core::ledger::DetectorLedger;
 use evforge_core::monitor::{ChannelGroup, MonitorData, MonitorPlan};
-use evforge_core::packet::{Packet, PacketBatch};
-use evforge_core::sequence::{SequenceTracker, Stamp};
+use evforge_core::packet::Packet;
 use evforge_wire::adc_readout::{
     AdcPacket, Content, DataPacket, Fault, GLOBAL_COUNT_BITS, LARGEST_PACKET, Module, RawTime, Rejection,
 };
 
 /// Sampled channels. `S` takes their averaged waveforms.
-#[derive(Debug)]
-pub struct AdcReadout<S = NoSamples> {
+pub type AdcReadout<S = NoSamples> = Pipeline<AdcStage<S>>;
+
+/// Packets of the converter to events: one for each run that has samples.
+#[derive(Debug, get_size2::GetSize)]
+#[get_size(ignore(S))]
+pub struct AdcStage<S> {
     settings: AdcReadoutSettings,
-    geometry: LogicalGeometry,
-    sequence: SequenceTracker,
     /// One for each channel, or none.
     averaging: Vec<Averaging>,
+    #[get_size(ignore)]
     sink: S,
-    /// Puts events and pulses into order, where pulses arrive on a channel. None: events leave as they come.
-    filing: Option<Filing>,
-    /// Runs and faults of the packet under way that have been looked at; none if there is no such packet.
-    under_way: Option<usize>,
-    gate: PacketGate,
     counters: AdcReadoutCounters,
-    monitor: Option<Box<MonitorData>>,
 }
 
 impl AdcReadout {
@@ -59,96 +55,144 @@ impl<S: SampleSink> AdcReadout<S> {
         let geometry = LogicalGeometry::flat(u32::from(settings.channels), 1)
             .map_err(|error| SettingsError { key: "channels".into(), problem: error.to_string() })?;
         let averaging = settings.averaging.map(Averaging::new);
-        Ok(Self {
+        let stage = AdcStage {
             settings: *settings,
-            geometry,
-            sequence: SequenceTracker::of_packets(GLOBAL_COUNT_BITS, u64::BITS),
             averaging: averaging.map_or(Vec::new(), |one| vec![one; usize::from(settings.channels)]),
             sink,
-            filing: settings.pulse_channel.map(|channel| Filing::new(settings, channel)),
-            under_way: None,
-            gate: PacketGate::new(LARGEST_PACKET),
             counters: AdcReadoutCounters::default(),
-            monitor: None,
-        })
+        };
+        let filing = settings.pulse_channel.map(|channel| Filing::new(settings, channel));
+        let converter = std::iter::once("converter".to_owned());
+        let sources = Sources::numbered(converter, GLOBAL_COUNT_BITS, u64::BITS);
+        let gate = PacketGate::new(LARGEST_PACKET);
+        // The seconds of the converter need not count from 1970.
+        let pixels = Pixels { have_pulses: filing.is_some(), ..geometry.into() };
+        Ok(Self::of((stage, filing), pixels, gate, sources))
     }
 
     /// The sink of the averaged waveforms.
     pub fn sink(&self) -> &S {
-        &self.sink
+        &self.stage.sink
+    }
+}
+
+impl<S: SampleSink> Stage for AdcStage<S> {
+    /// None: events leave as they come.
+    type Former = Option<Filing>;
+    type Counters = AdcReadoutCounters;
+    type Content<'a> = Content<'a>;
+    /// Runs and faults that have been looked at.
+    type UnderWay = usize;
+
+    #[inline]
+    fn number(&self, packet: &Packet<'_>) -> Option<Number> {
+        let numbering = AdcPacket::numbering(packet.bytes)?;
+        Some(Number { source: 0, number: numbering.global_count.into(), time: None })
     }
 
-    fn monitor_plan(&self) -> MonitorPlan {
+    #[inline]
+    fn parse<'a>(&self, packet: &Packet<'a>) -> Checked<Content<'a>, Self> {
+        AdcPacket::parse(packet.bytes).map(|packet| packet.content).map_err(reason)
+    }
+
+    #[inline]
+    fn begin(&mut self, content: &Content<'_>, _: Option<usize>) -> Checked<usize, Self> {
+        self.counters.heartbeats += u64::from(matches!(content, Content::Idle(_)));
+        Ok(0)
+    }
+
+    #[cold]
+    fn watch(&self, content: &Content<'_>, _: usize, monitor: &mut MonitorData) {
+        let Content::Data(data) = content else { return };
+        for run in data.modules().flatten().filter(|run| run.channel < self.settings.channels) {
+            if let Some(peak) = Peak::find(run.samples()) {
+                monitor.readout(usize::from(run.channel), peak.amplitude);
+            }
+        }
+    }
+
+    #[inline]
+    fn take(&mut self, content: &Content<'_>, from: usize, out: Out<'_, Option<Filing>>) -> Option<usize> {
+        let Out { former, events, .. } = out;
+        match (content, former) {
+            (Content::Data(data), None) => {
+                for (number, item) in data.modules().enumerate().skip(from) {
+                    if events.is_full() {
+                        return Some(number);
+                    }
+                    match item {
+                        Ok(run) => self.take_run(&run, events),
+                        Err(fault) => self.count_fault(fault),
+                    }
+                }
+            }
+            (Content::Data(data), Some(filing)) => self.file_packet(data, filing),
+            (Content::Idle(idle), Some(filing)) => take_heartbeat(idle.time, filing),
+            (Content::Idle(_), None) => {}
+        }
+        None
+    }
+
+    fn counters_mut(&mut self) -> &mut AdcReadoutCounters {
+        &mut self.counters
+    }
+
+    fn counters(&self, filing: &Option<Filing>) -> CounterSnapshot {
+        let Some(filing) = filing else { return CounterSnapshot::of(&self.counters) };
+        let (pulses, clocks, filed) = filing.counters();
+        let counters = AdcReadoutCounters {
+            held: filing.held(),
+            hits_in_events: filing.filed(),
+            events: filing.filed(),
+            ..self.counters
+        };
+        CounterSnapshot::of(&counters).and(&pulses).and(&clocks).and(&filed)
+    }
+
+    fn begin_monitor(&self, _: &Option<Filing>) -> MonitorData {
         let channels = usize::from(self.settings.channels);
         let pulses = self.settings.pulse_channel;
         let of_channel = |channel: u16| pulses.filter(|pulses| pulses.channel == channel);
         let threshold = |channel| of_channel(channel).map_or(0, |pulses| pulses.threshold);
         let thresholds = (0..self.settings.channels).map(threshold);
-        MonitorPlan {
+        MonitorData::new(MonitorPlan {
             groups: vec![ChannelGroup::new("converter", channels).with_thresholds(thresholds)],
             planes: Vec::new(),
             amplitude_bits: 16,
             cluster_amplitude_bits: 16,
-        }
+        })
     }
 
-    /// Takes a packet, or goes on with the one under way. False if the event batch filled up before its end.
-    fn take_packet(&mut self, packet: &Packet<'_>, events: &mut EventBatch) -> bool {
-        let (from, content) = match self.under_way.take() {
-            None => (0, self.begin_packet(packet)),
-            Some(from) => (from, content_of(packet.bytes).ok()),
-        };
-        let data = match content {
-            Some(Content::Data(data)) => data,
-            Some(Content::Idle(idle)) => {
-                self.take_heartbeat(idle.time);
-                return true;
-            }
-            None => return true,
-        };
-        if self.filing.is_some() {
-            self.file_packet(&data);
-            return true;
-        }
-        for (number, item) in data.modules().enumerate().skip(from) {
-            if events.is_full() {
-                self.under_way = Some(number);
-                return false;
-            }
-            match item {
-                Ok(run) => self.take_run(&run, events),
-                Err(fault) => self.count_fault(fault),
-            }
-        }
-        true
+    fn complete(&self, filing: &Option<Filing>, ledger: &mut DetectorLedger) {
+        ledger.notes = filing.iter().filter_map(Filing::note).collect();
     }
+}
 
+/// A heartbeat says how far time has come.
+fn take_heartbeat(time: RawTime, filing: &mut Filing) {
+    filing.begin_packet();
+    filing.push_heartbeat(SampleTime::of(time));
+    filing.end_packet();
+}
+
+impl<S: SampleSink> AdcStage<S> {
     /// Puts the runs of a packet, for which there is room, into order.
-    fn file_packet(&mut self, data: &DataPacket<'_>) {
-        self.filing.iter_mut().for_each(Filing::begin_packet);
+    fn file_packet(&mut self, data: &DataPacket<'_>, filing: &mut Filing) {
+        filing.begin_packet();
         for item in data.modules() {
             match item {
-                Ok(run) => self.file_run(&run),
+                Ok(run) => self.file_run(&run, filing),
                 Err(fault) => self.count_fault(fault),
             }
         }
-        self.filing.iter_mut().for_each(Filing::end_packet);
-    }
-
-    /// A heartbeat says how far time has come.
-    fn take_heartbeat(&mut self, time: RawTime) {
-        if let Some(filing) = &mut self.filing {
-            filing.begin_packet();
-            filing.push_heartbeat(SampleTime::of(time));
-            filing.end_packet();
-        }
+        filing.end_packet();
     }
 
     /// Puts a run into order: as an event, or as a pulse.
-    fn file_run(&mut self, run: &Module<'_>) {
+    #[inline]
+    fn file_run(&mut self, run: &Module<'_>, filing: &mut Filing) {
         let Some(peak) = self.look_at(run) else { return };
         let ticks_per_sample = self.ticks_per_sample(run);
-        let Some(filing) = &mut self.filing else { return };
         let pulses = filing.channel();
         let at = |index: usize| SampleTime::of(run.time).later(index as u64 * ticks_per_sample);
         if run.channel == pulses.channel {
@@ -159,24 +203,8 @@ impl<S: SampleSink> AdcReadout<S> {
         }
     }
 
-    /// Counts and checks a packet; none if it is of no use.
-    fn begin_packet<'a>(&mut self, packet: &Packet<'a>) -> Option<Content<'a>> {
-        let arrival = AdcPacket::numbering(packet.bytes).map(|numbering| {
-            let stamp = Stamp::of(packet.bytes, packet.origin.arrival_ns, None);
-            self.sequence.observe_packet(u64::from(numbering.global_count), stamp)
-        });
-        if !self.gate.admit(packet, arrival) {
-            return None;
-        }
-        let content = content_of(packet.bytes).map_err(reason);
-        let outcome = content.as_ref().map(|_| ()).map_err(|counter| *counter);
-        self.gate.settle(packet, outcome, &mut self.counters);
-        let content = content.ok()?;
-        self.counters.heartbeats += u64::from(matches!(content, Content::Idle(_)));
-        Some(content)
-    }
-
-    /// Counts a run, and has it averaged and watched; none if it is of no use.
+    /// Counts a run, and has it averaged; none if it is of no use.
+    #[inline]
     fn look_at(&mut self, run: &Module<'_>) -> Option<Peak> {
         self.counters.readouts += 1;
         #[cfg(test)]
@@ -194,11 +222,7 @@ impl<S: SampleSink> AdcReadout<S> {
             self.counters.averages += counted.values;
         }
         let peak = Peak::find(run.samples());
-        match (peak, &mut self.monitor) {
-            (None, _) => self.counters.empty_run += 1,
-            (Some(peak), Some(monitor)) => monitor.readout(usize::from(run.channel), peak.amplitude),
-            (Some(_), None) => {}
-        }
+        self.counters.empty_run += u64::from(peak.is_none());
         peak
     }
 
@@ -208,6 +232,7 @@ impl<S: SampleSink> AdcReadout<S> {
     }
 
     /// Forms the event of a run, for which there is room.
+    #[inline]
     fn take_run(&mut self, run: &Module<'_>, events: &mut EventBatch) {
         let Some(peak) = self.look_at(run) else { return };
         let ticks_per_sample = self.ticks_per_sample(run);
@@ -218,11 +243,6 @@ impl<S: SampleSink> AdcReadout<S> {
         self.counters.hits += 1;
         self.counters.hits_in_events += 1;
         self.counters.events += 1;
-    }
-
-    /// Hands out what is closed. False if the batch filled up before the end.
-    fn drain(&mut self, events: &mut EventBatch) -> bool {
-        self.filing.as_mut().is_none_or(|filing| filing.drain(events))
     }
 
     fn count_fault(&mut self, fault: Fault) {
@@ -236,94 +256,6 @@ impl<S: SampleSink> AdcReadout<S> {
             Fault::WrongPacketTrailer => &mut counters.packets_wrong_trailer,
         };
         *counter += 1;
-    }
-}
-
-impl<S: SampleSink> Detector for AdcReadout<S> {
-    fn ingest(&mut self, packets: &PacketBatch<'_>, from: usize, events: &mut EventBatch) -> Progress {
-        let mut taken = from;
-        loop {
-            if !self.drain(events) {
-                return Progress { taken, full: true };
-            }
-            let Some(packet) = packets.get(taken) else { return Progress { taken, full: false } };
-            if self.filing.as_mut().is_some_and(|filing| !filing.make_room()) {
-                continue;
-            }
-            if !self.take_packet(&packet, events) {
-                return Progress { taken, full: true };
-            }
-            taken += 1;
-        }
-    }
-
-    fn publish_closed(&mut self, events: &mut EventBatch) -> bool {
-        self.filing.iter_mut().for_each(Filing::publish_closed);
-        !self.drain(events)
-    }
-
-    fn close(&mut self, events: &mut EventBatch) -> bool {
-        let quarantined = self.filing.as_mut().is_some_and(Filing::close);
-        !self.drain(events) || quarantined
-    }
-
-    fn ledger(&self) -> DetectorLedger {
-        let source = SourceLedger::of_sequence("converter".into(), &self.sequence);
-        let has_sent = self.sequence.counts().received > 0;
-        let mut counters = self.counters;
-        if let Some(filing) = &self.filing {
-            counters.held = filing.held();
-            counters.hits_in_events = filing.filed();
-            counters.events = filing.filed();
-        }
-        let mut counters = CounterSnapshot::of(self.gate.counters()).and(&counters);
-        if let Some(filing) = &self.filing {
-            let (pulses, clocks, filed) = filing.counters();
-            counters = counters.and(&pulses).and(&clocks).and(&filed);
-        }
-        DetectorLedger {
-            sources: has_sent.then_some(source).into_iter().collect(),
-            counters,
-            notes: self.filing.iter().filter_map(Filing::note).collect(),
-            masked: Vec::new(),
-            ..DetectorLedger::default()
-        }
-    }
-
-    fn geometry(&self) -> LogicalGeometry {
-        self.geometry
-    }
-
-    fn tells_pulses(&self) -> bool {
-        self.filing.is_some()
-    }
-
-    /// The seconds of the converter need not count from 1970.
-    fn tells_date(&self) -> bool {
-        false
-    }
-
-    fn newest_time_ns(&self) -> Option<u64> {
-        self.filing.as_ref()?.newest_ns()
-    }
-
-    fn memory_bound(&self) -> usize {
-        size_of::<Self>()
-            + self.averaging.len() * size_of::<Averaging>()
-            + SequenceTracker::memory_bound()
-            + self.filing.as_ref().map_or(0, |filing| filing.memory_bound(&self.settings))
-    }
-
-    fn confirm_numbers_above(&mut self, packets: u64) {
-        self.sequence.confirm_above(packets);
-    }
-
-    fn set_monitoring(&mut self, on: bool) {
-        self.monitor = on.then(|| Box::new(MonitorData::new(self.monitor_plan())));
-    }
-
-    fn monitor(&self) -> Option<&MonitorData> {
-        self.monitor.as_deref()
     }
 }
 
@@ -341,11 +273,6 @@ impl<S: SampleSink> SampleSink for Counted<'_, S> {
 }
 
 type OwnDiscard = Discard<AdcReadoutCounters>;
-
-/// What is in a packet.
-fn content_of(bytes: &[u8]) -> Result<Content<'_>, Rejection> {
-    AdcPacket::parse(bytes).map(|packet| packet.content)
-}
 
 /// The counter of a rejection by the decoder.
 fn reason(rejection: Rejection) -> OwnDiscard {

@@ -10,7 +10,7 @@ const NANOSECONDS: u64 = 800_000;
 const TICKS: u64 = 35_221;
 
 /// A moment in ticks of the converter's clock since the zero of its seconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, get_size2::GetSize)]
 pub struct SampleTime {
     ticks: u64,
 }
@@ -62,7 +62,7 @@ pub fn ticks_in_period(frequency: Frequency) -> u64 {
 }
 
 /// Ticks as the unit of times.
-#[derive(Debug)]
+#[derive(Debug, get_size2::GetSize)]
 pub enum SampleTicks {}
 
 impl TimeUnit for SampleTicks {

@@ -2,6 +2,7 @@
 
 use crate::settings::{SettingsError, SortingSettings, pulsed, second_of_two};
 use evforge_core::pulse::PulseChannel;
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer};
 
 /// Channels at most; the electronics of 2018 have four.
@@ -11,7 +12,7 @@ pub const MOST_CHANNELS: u16 = 256;
 pub const MOST_SAMPLES: u32 = 1 << 20;
 
 /// Which moment of its samples the time of an average is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, get_size2::GetSize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum TimeLocation {
     /// That of the first one.
@@ -23,32 +24,34 @@ pub enum TimeLocation {
 }
 
 /// How waveforms are averaged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, get_size2::GetSize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AveragingSettings {
-    /// Samples of a mean.
+    /// Samples in an average; where a sample is a sum of several of the converter, the mean is over all of these.
+    #[schemars(range(min = 1, max = MOST_SAMPLES))]
     pub samples: u32,
-    /// The time of a mean.
+    /// Which moment of its samples an average is given.
     #[serde(rename = "time_stamp")]
     pub location: TimeLocation,
 }
 
 /// The settings of sampled channels: the section `[adc_readout]`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, get_size2::GetSize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AdcReadoutSettings {
-    /// Channels, numbered from 0.
+    /// Channels, numbered from 0; runs of others are counted in `unknown_channel`.
+    #[schemars(range(min = 1, max = MOST_CHANNELS))]
     pub channels: u16,
-    /// Takes a sample for one tick of the clock also where it is a sum of several (oversampling), as the
-    /// reference does for the time of a peak.
+    /// Whether a sample that is a sum of several lasts as long as these together; the reference of 2018 ignores it.
     #[serde(default, rename = "oversampling", deserialize_with = "ignored")]
+    #[schemars(with = "String", extend("enum" = ["counted", "ignored"], "default" = "counted"))]
     pub ignore_oversampling: bool,
-    /// How waveforms are averaged; none if they are not.
+    /// How waveforms are averaged; without it they are not.
     pub averaging: Option<AveragingSettings>,
     /// The channel on which the source's pulses arrive, if there is one: `[pulses]`.
     #[serde(skip)]
     pub pulse_channel: Option<PulseChannel>,
-    /// How long events wait for their pulse, and what is late. Without a channel of pulses nothing waits.
+    /// With [pulses on a channel](#pulses-on-a-channel) only: how long runs wait, and how many.
     #[serde(default = "pulsed::default", with = "pulsed")]
     pub sorting: SortingSettings,
 }

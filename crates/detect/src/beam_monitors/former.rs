@@ -13,13 +13,14 @@ use evforge_core::event::EventBatch;
 use evforge_core::monitor::{MonitorData, MonitorPlan};
 
 /// Every single neutron is an event; what remains to be done is to put them into order.
-#[derive(Debug)]
+#[derive(Debug, get_size2::GetSize)]
 pub struct NeutronFormer {
     waiting: [TimeOrder; 1],
     closing: Closing,
     histograms: MonitorHistograms,
     pulses: u64,
     counters: NeutronCounters,
+    #[get_size(ignore)]
     monitor: Option<Box<MonitorData>>,
 }
 
@@ -35,11 +36,6 @@ impl NeutronFormer {
             counters: NeutronCounters::default(),
             monitor: None,
         })
-    }
-
-    /// Upper bound of its memory in bytes.
-    pub(super) fn memory_bound(&self, max_held_hits: usize) -> usize {
-        TimeOrder::memory_bound(max_held_hits, 0) + self.histograms.memory_bound()
     }
 }
 

@@ -42,9 +42,8 @@ pub type BeamMonitors = EssPipeline<MonitorStage, NeutronFormer>;
 pub fn new(settings: &BeamMonitorSettings) -> Result<BeamMonitors, SettingsError> {
     settings.check()?;
     let former = NeutronFormer::new(settings)?;
-    let memory = former.memory_bound(settings.ess.sorting.max_held_hits);
     let stage = MonitorStage::new(settings, &settings.ess, 0);
-    BeamMonitors::of_stages(&settings.ess, stage, former, settings.geometry()?, memory)
+    BeamMonitors::of_stages(&settings.ess, stage, former, settings.geometry()?)
 }
 
 /// A detector with beam monitors that send packets of their own type to the same ports; without, if there are none. Their

@@ -5,6 +5,7 @@ use crate::hit::PAYLOAD_LIMIT;
 use crate::settings::SettingsError;
 use evforge_core::beam_monitor::{BeamMonitorKind, BeamMonitorPlan, TimeOfFlightBins};
 use evforge_core::geometry::LogicalGeometry;
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 /// Rings that a fibre number can name.
@@ -15,30 +16,34 @@ pub(super) const FENS: u8 = 24;
 pub const MOST_MONITORS: usize = 64;
 
 /// One monitor: `[[ess_beam_monitors.monitor]]`.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MonitorSettings {
-    /// Its name, unique: it names a group in files.
+    /// Name of the group in the file; unique.
+    #[schemars(regex(pattern = "^[A-Za-z0-9_]+$"), extend("x-range" = "letters, digits, `_`"))]
     pub name: String,
     /// The FEN that reads it out.
+    #[schemars(range(max = FENS - 1))]
     pub fen: u8,
     /// Its channel there.
     pub channel: u8,
-    /// What it sends.
+    /// Single neutrons, single neutrons with a position, or a sum of amplitudes.
     pub kind: BeamMonitorKind,
-    /// Columns; 1 without positions.
+    /// Columns of a monitor with positions.
     #[serde(default = "one")]
+    #[schemars(range(min = 1, max = 65536))]
     pub nx: u32,
-    /// Rows; 1 without positions.
+    /// Rows of a monitor with positions.
     #[serde(default = "one")]
+    #[schemars(range(min = 1, max = 65536))]
     pub ny: u32,
     /// Least amplitude of a single neutron.
     #[serde(default)]
     pub threshold: u16,
-    /// Whether the value of an integrating monitor is divided by the number of its samples.
+    /// Divide the sum of an integrating monitor by the number of its samples. Nothing is rounded: what is added up are fractions.
     #[serde(default = "yes")]
     pub normalise: bool,
-    /// Its histogram.
+    /// Bins over time of flight, by default `{ from = "0ns", to = "71428571ns", bins = 714 }`.
     #[serde(default)]
     pub histogram: TimeOfFlightBins,
 }
@@ -51,26 +56,24 @@ fn yes() -> bool {
     true
 }
 
-/// The ring that the ESS keeps for beam monitors.
-fn usual_ring() -> u8 {
-    11
-}
-
 /// The monitors of a stream: the section `[ess_beam_monitors]`.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BeamMonitorSettings {
     /// Header, pulses and order: the table `[ess]`.
     #[serde(skip)]
     pub ess: EssSettings,
-    /// The type of their packets, for monitors that send alongside a detector. Of monitors alone it is in `[ess]`.
+    /// The type of the monitors' packets, as `ess.type`; alongside a detector only.
     #[serde(default, rename = "type")]
     pub packet_type: Option<TypeName>,
-    /// The ring of the monitors.
-    #[serde(default = "usual_ring")]
-    pub ring: u8,
+    /// The ring of the monitors: half the number of their fibre (the ESS keeps 11 for them). Without it, monitors of all rings are told apart by
+    /// FEN and channel.
+    #[serde(default)]
+    #[schemars(range(max = RINGS - 1))]
+    pub ring: Option<u8>,
     /// The monitors. Those that send single neutrons own pixels in this order.
     #[serde(default, rename = "monitor")]
+    #[schemars(length(min = 1, max = MOST_MONITORS))]
     pub monitors: Vec<MonitorSettings>,
 }
 
@@ -80,8 +83,8 @@ impl BeamMonitorSettings {
     /// # Errors
     /// The first invalid setting.
     pub fn check(&self) -> Result<(), SettingsError> {
-        if self.ring >= RINGS {
-            let problem = format!("{} is not in 0..={}", self.ring, RINGS - 1);
+        if let Some(ring) = self.ring.filter(|ring| *ring >= RINGS) {
+            let problem = format!("{ring} is not in 0..={}", RINGS - 1);
             return SettingsError::refuse("ring", problem);
         }
         if !(1..=MOST_MONITORS).contains(&self.monitors.len()) {

@@ -24,8 +24,9 @@ const CHANNELS: usize = 256;
 const NO_MONITOR: u8 = u8::MAX;
 
 /// What a monitor is, for its readouts.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, get_size2::GetSize)]
 struct Monitor {
+    #[get_size(ignore)]
     kind: MonitorKind,
     first_pixel: PixelId,
     nx: u32,
@@ -37,10 +38,11 @@ struct Monitor {
 }
 
 /// What turns records into single neutrons and sums.
-#[derive(Debug)]
+#[derive(Debug, get_size2::GetSize)]
 pub struct MonitorStage {
+    #[get_size(ignore)]
     rules: RecordRules,
-    ring: u8,
+    ring: Option<u8>,
     /// Number of the monitor at each FEN and channel.
     places: Vec<u8>,
     monitors: Vec<Monitor>,
@@ -50,8 +52,10 @@ pub struct MonitorStage {
     /// The latest pulse that any packet has reported.
     latest_pulse: Option<u64>,
     plan: MonitorPlan,
-    /// The first FENs and channels that no monitor is at, with their readouts.
-    unmapped: FirstCases<(u8, u8)>,
+    /// The first rings, FENs and channels that no monitor is at, with their readouts.
+    elsewhere: FirstCases<(u8, u8, u8)>,
+    /// The first monitors that send something else than what they are configured to send.
+    other_kinds: FirstCases<(usize, BeamMonitorKind)>,
     counters: BeamMonitorCounters,
 }
 
@@ -109,9 +113,15 @@ impl MonitorStage {
                 amplitude_bits: u16::BITS,
                 cluster_amplitude_bits: u16::BITS,
             },
-            unmapped: FirstCases::default(),
+            elsewhere: FirstCases::default(),
+            other_kinds: FirstCases::default(),
             counters: BeamMonitorCounters::default(),
         }
+    }
+
+    #[inline]
+    fn is_on_ring(&self, readout: MonitorReadout) -> bool {
+        self.ring.is_none_or(|ring| readout.ring() == ring)
     }
 
     /// Number of the monitor of a sound readout on the right ring.
@@ -131,7 +141,7 @@ impl MonitorStage {
         };
         let monitor = self.monitors[number];
         if readout.kind() != Some(monitor.kind) {
-            self.counters.wrong_kind += 1;
+            self.count_wrong_kind(number, readout);
             return None;
         }
         let (x, y) = match monitor.kind {
@@ -179,7 +189,25 @@ impl MonitorStage {
     #[cold]
     fn count_unmapped(&mut self, readout: MonitorReadout) {
         self.counters.unmapped_channel += 1;
-        self.unmapped.see((readout.fen(), readout.channel()));
+        self.elsewhere.see((readout.ring(), readout.fen(), readout.channel()));
+    }
+
+    #[cold]
+    fn count_wrong_ring(&mut self, readout: MonitorReadout) {
+        self.counters.wrong_ring += 1;
+        self.elsewhere.see((readout.ring(), readout.fen(), readout.channel()));
+    }
+
+    #[cold]
+    fn count_wrong_kind(&mut self, monitor: usize, readout: MonitorReadout) {
+        self.counters.wrong_kind += 1;
+        let kind = match readout.kind() {
+            Some(MonitorKind::Event0D) => BeamMonitorKind::Event0D,
+            Some(MonitorKind::Event2D) => BeamMonitorKind::Event2D,
+            Some(MonitorKind::Integrating) => BeamMonitorKind::Integrating,
+            None => return,
+        };
+        self.other_kinds.see((monitor, kind));
     }
 
     #[cold]
@@ -230,8 +258,8 @@ impl MonitorStage {
                 continue;
             }
             self.counters.relaxed_record_length += u64::from(readout.length_is_in_bits());
-            if readout.ring() != self.ring {
-                self.counters.wrong_ring += 1;
+            if !self.is_on_ring(readout) {
+                self.count_wrong_ring(readout);
                 continue;
             }
             let time = ticks::of(readout.time(), clock);
@@ -271,12 +299,12 @@ impl MonitorReadouts for MonitorStage {
         &self.integrating
     }
 
-    fn memory(&self) -> usize {
-        self.memory_bound()
-    }
-
     fn notes_alongside(&self) -> Vec<String> {
         self.notes()
+    }
+
+    fn memory(&self) -> usize {
+        get_size2::GetSize::get_size(self)
     }
 }
 
@@ -307,7 +335,7 @@ impl ReadoutStage<TimedEvent> for MonitorStage {
     #[cold]
     fn watch(&self, payload: &MonitorPayload<'_>, monitor: &mut MonitorData) {
         let sound = payload.readouts().filter(|readout| readout.is_sound(&self.rules));
-        for readout in sound.filter(|readout| readout.ring() == self.ring) {
+        for readout in sound.filter(|readout| self.is_on_ring(*readout)) {
             if let Some(number) = self.monitor_of(readout) {
                 monitor.readout(number, readout.adc());
             }
@@ -335,19 +363,20 @@ impl ReadoutStage<TimedEvent> for MonitorStage {
     }
 
     fn notes(&self) -> Vec<String> {
-        let name = |&((fen, channel), readouts): &((u8, u8), u64)| {
-            format!("FEN {fen}, channel {channel} ({readouts} readouts)")
+        let place = |&((ring, fen, channel), readouts): &((u8, u8, u8), u64)| {
+            format!("ring {ring}, FEN {fen}, channel {channel} ({readouts} readouts)")
         };
-        let named: Vec<String> = self.unmapped.named().iter().map(name).collect();
-        let note = (!named.is_empty())
-            .then(|| format!("no beam monitor is configured for {} of ring {}", named.join("; "), self.ring));
-        note.into_iter().collect()
-    }
-
-    fn memory_bound(&self) -> usize {
-        self.places.len()
-            + self.monitors.len() * size_of::<Monitor>()
-            + self.integrating.iter().map(BeamMonitorData::memory_bound).sum::<usize>()
+        let named: Vec<String> = self.elsewhere.named().iter().map(place).collect();
+        let elsewhere =
+            (!named.is_empty()).then(|| format!("no beam monitor is configured for {}", named.join("; ")));
+        let other_kind = |&((monitor, kind), readouts): &((usize, BeamMonitorKind), u64)| {
+            let name = self.plan.groups.get(monitor).map_or("", |group| &group.name);
+            let kind = kind.name();
+            format!(
+                "{name} is sent {readouts} readouts of another kind than it has: set its kind = \"{kind}\""
+            )
+        };
+        elsewhere.into_iter().chain(self.other_kinds.named().iter().map(other_kind)).collect()
     }
 }
 

@@ -17,15 +17,16 @@ const WORTH_WAKING: usize = 8;
 const PIECES: usize = 4;
 
 /// A packet.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, get_size2::GetSize)]
 struct Slot<D> {
     decoded: D,
     is_sound: bool,
 }
 
 /// Packets that have been decoded. See the [module documentation](self).
-#[derive(Debug)]
+#[derive(Debug, get_size2::GetSize)]
 pub(super) struct DecodeAhead<D> {
+    #[get_size(ignore)]
     workers: Arc<dyn Workers>,
     slots: Vec<OfOneWorker<Slot<D>>>,
     /// Their numbers in the batch.
@@ -55,11 +56,6 @@ impl<D: Default + Send> DecodeAhead<D> {
     /// The threads that decode.
     pub(super) fn workers(&self) -> &Arc<dyn Workers> {
         &self.workers
-    }
-
-    /// Memory in bytes; `of_a_packet` is that of what is decoded.
-    pub(super) fn memory_bound(of_a_packet: usize) -> usize {
-        PACKETS * (of_a_packet + size_of::<OfOneWorker<Slot<D>>>())
     }
 
     /// Packets of this batch are taken, from number `from` on. What was decoded of it stays, if it goes on from where it

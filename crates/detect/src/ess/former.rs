@@ -28,7 +28,7 @@ pub trait Placed: Timed {
 ///
 /// Hits come in by [`AcceptedHits::accept`], whose first argument is the
 /// [`target`](super::PlaceRequest::target) of the wiring: a module, or a plane of strips.
-pub trait HitFormer: AcceptedHits<Self::Hit> + Send {
+pub trait HitFormer: AcceptedHits<Self::Hit> + get_size2::GetSize + Send {
     /// A hit as the sorters hold it.
     type Hit: Timed + Send;
 

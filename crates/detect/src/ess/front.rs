@@ -34,15 +34,16 @@ pub struct FrontPacket<'a> {
 }
 
 /// One output queue.
-#[derive(Debug)]
+#[derive(Debug, get_size2::GetSize)]
 struct Queue {
     sequence: SequenceTracker,
     pulses: PulseWatch,
 }
 
 /// What all packets pass first.
-#[derive(Debug)]
+#[derive(Debug, get_size2::GetSize)]
 pub struct Front {
+    #[get_size(ignore)]
     rules: HeaderRules,
     odd_output_queue: Option<u8>,
     expected_queues: Vec<u8>,
@@ -82,13 +83,6 @@ impl Front {
     pub fn confirm_numbers_above(&mut self, packets: u64) {
         self.queues.iter_mut().for_each(|queue| queue.sequence.confirm_above(packets));
         self.joint.iter_mut().for_each(|sequence| sequence.confirm_above(packets));
-    }
-
-    /// Memory in bytes.
-    pub fn memory_bound(&self) -> usize {
-        self.queues.len() * (size_of::<Queue>() + SequenceTracker::memory_bound())
-            + self.joint.len() * (size_of::<SequenceTracker>() + SequenceTracker::memory_bound())
-            + self.expected_queues.capacity()
     }
 
     /// Number of sources.
@@ -167,7 +161,7 @@ impl Front {
             let ledger = |name: String, queue: &Queue| SourceLedger::of_sequence(name, &queue.sequence);
             match (of(place), of(place + SOURCES)) {
                 (Some(detector), Some(monitors)) => {
-                    // Whether both count together is found out: the other way of counting would show a gap, or numbers anew, at each
+                    // Whether both count together is found out: the other way of counting would show a gap, or numbers that start over, at each
                     // change.
                     let odd = |SequenceCounts { lost, duplicated, unconfirmed, restarts, .. }| {
                         lost + duplicated + unconfirmed + restarts

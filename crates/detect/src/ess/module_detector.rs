@@ -33,45 +33,33 @@ pub struct ModuleDetector<'a> {
 }
 
 impl ModuleDetector<'_> {
-    /// The detector. `windows` makes the windows of some of the modules, with their memory in bytes; `finish` says what else
+    /// The detector. `windows` makes the windows of some of the modules; `finish` says what else
     /// its formers are.
     ///
     /// # Errors
     /// The first invalid setting.
     pub fn build<W: WindowAnalysis + 'static>(
         self,
-        windows: impl Fn(ModuleShare) -> (W, usize),
+        windows: impl Fn(ModuleShare) -> W,
         finish: impl Fn(ModuleFormer<W>) -> ModuleFormer<W>,
     ) -> Result<Box<dyn Detector>, SettingsError>
     where
         W::Hit: Placed + Send,
     {
         let held = self.ess.sorting.max_held_hits;
-        let former = |share: ModuleShare| {
-            let (windows, memory) = windows(share);
-            let memory = memory + ModuleFormer::<W>::memory_bound(share.count(), held);
-            (finish(ModuleFormer::of_share(share, held, windows)), memory)
-        };
+        let former = |share: ModuleShare| finish(ModuleFormer::of_share(share, held, windows(share)));
         let Self { ess, ref vmm, geometry, modules, monitors, ref workers } = self;
         let parts = workers.as_ref().map_or(1, |workers| workers.count()).clamp(1, modules.max(1));
         let Some(workers) = workers.as_ref().filter(|_| parts > 1) else {
-            let (former, memory) = former(ModuleShare::all(modules));
-            let detector = EssVmm::new(ess, vmm, former, geometry, memory)?;
+            let detector = EssVmm::new(ess, vmm, former(ModuleShare::all(modules)), geometry)?;
             return Ok(Box::new(alongside(monitors, ess, detector)?));
         };
         let share = |module: usize| Share { part: (module % parts) as u32, target: (module / parts) as u32 };
         let shares = Arc::new(Shares::new(parts, (0..modules).map(share)));
         let events = ModuleWindows::event_capacity(modules.div_ceil(parts), held);
-        let mut memory = SharedFormer::<ModuleFormer<W>>::memory_bound(&shares, events);
-        let formers = (0..parts).map(|part| {
-            let (former, of_former) = former(ModuleShare::part(modules, part, parts));
-            memory += of_former;
-            former
-        });
-        let formers: Vec<_> = formers.collect();
+        let formers = (0..parts).map(|part| former(ModuleShare::part(modules, part, parts)));
         let shared = SharedFormer::new(formers, events, Arc::clone(&shares), Arc::clone(workers));
-        let detector =
-            EssVmm::new(ess, vmm, shared, geometry, memory)?.decoded_by(Arc::clone(workers), shares);
+        let detector = EssVmm::new(ess, vmm, shared, geometry)?.decoded_by(Arc::clone(workers), shares);
         Ok(Box::new(alongside(monitors, ess, detector)?))
     }
 }

@@ -12,7 +12,7 @@ use evforge_core::event::EventBatch;
 use evforge_core::monitor::{MonitorData, MonitorPlan};
 
 /// What a detector with windows adds of its own: how hits are told apart from one another, and what it counts.
-pub trait WindowAnalysis: Windows + Send {
+pub trait WindowAnalysis: Windows + get_size2::GetSize + Send {
     /// Events formed so far.
     fn events_formed(&self) -> u64;
 
@@ -25,10 +25,11 @@ pub trait WindowAnalysis: Windows + Send {
 }
 
 /// The modules of a detector. The target of a hit is its module.
-#[derive(Debug)]
+#[derive(Debug, get_size2::GetSize)]
 pub struct ModuleFormer<W> {
     modules: ModuleWindows,
     windows: W,
+    #[get_size(ignore)]
     monitor: Option<Box<MonitorData>>,
 }
 
@@ -60,11 +61,6 @@ impl<W> ModuleFormer<W> {
     pub fn with_payload_order(mut self) -> Self {
         self.modules = self.modules.with_payload_order();
         self
-    }
-
-    /// Upper bound of the memory in bytes, without that of the windows themselves.
-    pub fn memory_bound(modules: usize, max_held_hits: usize) -> usize {
-        ModuleWindows::memory_bound(modules, max_held_hits)
     }
 }
 

@@ -15,7 +15,7 @@ const MOST_WAITING: usize = 1 << 16;
 const WORTHWHILE: usize = 1 << 12;
 
 /// Histograms over time of flight of the monitors that send single neutrons, in the order of their pixels.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, get_size2::GetSize)]
 pub struct MonitorHistograms {
     monitors: Vec<BeamMonitorData>,
 }
@@ -47,16 +47,17 @@ impl MonitorHistograms {
     pub fn monitors(&self) -> &[BeamMonitorData] {
         &self.monitors
     }
+}
 
-    /// Memory in bytes.
-    pub fn memory_bound(&self) -> usize {
-        self.monitors.iter().map(BeamMonitorData::memory_bound).sum()
-    }
+/// Memory of neutrons that wait. [`Reverse`] does not say what it has on the heap: nothing.
+fn room_of<T>(waiting: &BinaryHeap<T>) -> usize {
+    waiting.capacity() * size_of::<T>()
 }
 
 /// The neutrons that wait, the earliest first, and their histograms.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, get_size2::GetSize)]
 pub(super) struct Neutrons {
+    #[get_size(size_fn = room_of)]
     waiting: BinaryHeap<Reverse<(DataTime, PixelId)>>,
     latest: Option<DataTime>,
     pub(super) histograms: MonitorHistograms,
@@ -114,10 +115,5 @@ impl Neutrons {
     /// What has happened to the neutrons.
     pub(super) fn counters(&self) -> NeutronCounters {
         NeutronCounters { hits_in_events: self.handed_out, held: self.waiting.len() as u64 }
-    }
-
-    /// Memory in bytes.
-    pub(super) fn memory_bound(&self) -> usize {
-        self.waiting.capacity() * size_of::<(DataTime, PixelId)>() + self.histograms.memory_bound()
     }
 }

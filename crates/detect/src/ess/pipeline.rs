@@ -25,6 +25,7 @@ use evforge_core::ledger::DetectorLedger;
 use evforge_core::monitor::MonitorData;
 use evforge_core::packet::{Packet, PacketBatch};
 use evforge_wire::ess::{LARGEST_PACKET, RECORD};
+use get_size2::GetSize;
 use std::sync::Arc;
 
 /// Hits and signs of time in a packet: all records have the same size.
@@ -35,7 +36,7 @@ pub(crate) const ROOM_FOR_A_PACKET: usize = 2 * PACKET_HITS;
 
 /// A detector of the ESS readout: what its records are is decided by the [`ReadoutStage`], what happens to its hits
 /// by the [`HitFormer`].
-#[derive(Debug)]
+#[derive(Debug, get_size2::GetSize)]
 pub struct EssPipeline<S: ReadoutStage<F::Hit>, F: HitFormer> {
     front: Front,
     stage: S,
@@ -46,12 +47,12 @@ pub struct EssPipeline<S: ReadoutStage<F::Hit>, F: HitFormer> {
     /// Packets that other threads have decoded, if there are any.
     ahead: Option<DecodeAhead<S::Decoded>>,
     geometry: LogicalGeometry,
-    memory_bound: usize,
 }
 
 /// Beam monitors that send alongside the detector.
-#[derive(Debug)]
+#[derive(Debug, get_size2::GetSize)]
 struct Monitors {
+    #[get_size(ignore)]
     readouts: Box<dyn MonitorReadouts>,
     /// Those of a packet.
     neutrons: Vec<MonitorNeutron>,
@@ -108,7 +109,7 @@ impl<F: HitFormer> EssVmm<F>
 where
     F::Hit: Placed,
 {
-    /// A detector with this former. `former_memory` is the upper bound of its memory in bytes.
+    /// A detector with this former.
     ///
     /// # Errors
     /// The first invalid setting.
@@ -117,7 +118,6 @@ where
         vmm: &VmmSettings,
         former: F,
         geometry: LogicalGeometry,
-        former_memory: usize,
     ) -> Result<Self, SettingsError> {
         vmm.check()?;
         Self::of_stages(
@@ -125,13 +125,12 @@ where
             VmmStage::new(vmm, ess.records, ticks::in_duration(ess.sorting.restart)),
             former,
             geometry,
-            former_memory,
         )
     }
 }
 
 impl<S: ReadoutStage<F::Hit>, F: HitFormer> EssPipeline<S, F> {
-    /// A detector of these stages. `former_memory` is the upper bound of the former's memory in bytes.
+    /// A detector of these stages.
     ///
     /// # Errors
     /// The first invalid setting.
@@ -140,7 +139,6 @@ impl<S: ReadoutStage<F::Hit>, F: HitFormer> EssPipeline<S, F> {
         stage: S,
         former: F,
         geometry: LogicalGeometry,
-        former_memory: usize,
     ) -> Result<Self, SettingsError> {
         ess.check()?;
         let front = Front::new(ess);
@@ -148,12 +146,6 @@ impl<S: ReadoutStage<F::Hit>, F: HitFormer> EssPipeline<S, F> {
         let clocks = ClockRules::new(&ess.sorting, ticks::in_duration, PACKET_HITS);
         let line = SourceClocks::new(sources, &clocks);
         let pulses = PulseLine::new(ticks::in_duration(ess.max_time_of_flight));
-        let memory_bound = size_of::<Self>()
-            + stage.memory_bound()
-            + front.memory_bound()
-            + pulses.memory_bound()
-            + SourceClocks::<F::Hit>::memory_bound(sources, PACKET_HITS)
-            + former_memory;
         Ok(Self {
             front,
             stage,
@@ -164,7 +156,6 @@ impl<S: ReadoutStage<F::Hit>, F: HitFormer> EssPipeline<S, F> {
             monitors: None,
             ahead: None,
             geometry,
-            memory_bound,
         })
     }
 
@@ -181,10 +172,7 @@ impl<S: ReadoutStage<F::Hit>, F: HitFormer> EssPipeline<S, F> {
         readouts: Box<dyn MonitorReadouts>,
         histograms: MonitorHistograms,
     ) -> Self {
-        self.memory_bound += readouts.memory() + PACKET_HITS * size_of::<MonitorNeutron>();
-        self.memory_bound -= self.pulses.memory_bound();
         self.pulses.add_monitors(histograms, self.pixel_count());
-        self.memory_bound += self.pulses.memory_bound();
         self.monitors = Some(Monitors { readouts, neutrons: Vec::with_capacity(PACKET_HITS) });
         self
     }
@@ -194,9 +182,6 @@ impl<S: ReadoutStage<F::Hit>, F: HitFormer> EssPipeline<S, F> {
     #[must_use]
     pub fn decoded_by(mut self, workers: Arc<dyn Workers>, shares: Arc<Shares>) -> Self {
         self.stage.deal_out(shares);
-        // That of the stage itself is larger now, too.
-        self.memory_bound += self.stage.memory_of_a_packet();
-        self.memory_bound += DecodeAhead::<S::Decoded>::memory_bound(self.stage.memory_of_a_packet());
         self.ahead = Some(DecodeAhead::new(workers, || self.stage.room_for_a_packet()));
         self
     }
@@ -439,7 +424,7 @@ impl<S: ReadoutStage<F::Hit> + Send + Sync, F: HitFormer> Detector for EssPipeli
     }
 
     fn memory_bound(&self) -> usize {
-        self.memory_bound
+        self.get_size() + self.monitors.as_ref().map_or(0, |monitors| monitors.readouts.memory())
     }
 
     fn confirm_numbers_above(&mut self, packets: u64) {

@@ -25,7 +25,7 @@ pub trait TimeUnit: std::fmt::Debug {
 }
 
 /// The unit of the ESS readout: [`ticks`].
-#[derive(Debug)]
+#[derive(Debug, get_size2::GetSize)]
 pub enum EssUnit {}
 
 impl TimeUnit for EssUnit {
@@ -60,7 +60,7 @@ pub enum Filing {
 }
 
 /// How pulses compare with the period that the source has.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, get_size2::GetSize)]
 pub struct PeriodCounts {
     /// Pulses at the time of another one, or less than half a period after it: they have not begun.
     pub doubled: u64,
@@ -69,7 +69,7 @@ pub struct PeriodCounts {
 }
 
 /// The pulses, and what has happened to the events. Its times are in the unit `U`.
-#[derive(Debug)]
+#[derive(Debug, get_size2::GetSize)]
 pub struct PulseLine<U = EssUnit> {
     /// Pulses whose time has not come, in order.
     waiting: VecDeque<DataTime>,
@@ -135,11 +135,6 @@ impl<U: TimeUnit> PulseLine<U> {
     /// Expects single neutrons of these monitors, too, whose pixels follow `pixel_offset` others.
     pub fn add_monitors(&mut self, histograms: MonitorHistograms, pixel_offset: u32) {
         self.neutrons = Neutrons::new(histograms, pixel_offset);
-    }
-
-    /// Memory in bytes.
-    pub fn memory_bound(&self) -> usize {
-        (MOST_WAITING + REMEMBERED) * size_of::<DataTime>() + self.neutrons.memory_bound()
     }
 
     /// Takes a single neutron of a monitor, with its pixel among those of the monitors, from 1.

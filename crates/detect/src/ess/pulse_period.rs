@@ -10,7 +10,7 @@ pub(super) fn is_same(distance: u64, period: u64) -> bool {
 
 /// Finds the distance that most pulses have from the one before: the vote of Boyer and Moore, which needs to remember one
 /// candidate only.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, get_size2::GetSize)]
 pub(super) struct PeriodVote {
     candidate: u64,
     votes: u64,

@@ -6,6 +6,7 @@ use crate::settings::{Picoseconds, SettingsError, SortingSettings};
 use crate::threshold_steps::{ThresholdClass, ThresholdSetting};
 use evforge_core::settings::RefusedValue;
 use evforge_wire::ess::{HeaderRules, OUTPUT_QUEUES, RecordRules};
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 /// Rings that a fibre number can name.
@@ -127,8 +128,9 @@ pub struct HybridSettings {
 }
 
 /// Straight lines for the 64 channels of a VMM.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(try_from = "CalibrationTable")]
+#[schemars(with = "CalibrationTable")]
 pub struct CalibratedVmm {
     /// The ring.
     pub ring: u8,
@@ -142,19 +144,33 @@ pub struct CalibratedVmm {
 
 /// `[[….calibration]]` as it is written: *(value − offset) × slope* of each channel. A list that is left out changes
 /// nothing.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct CalibrationTable {
+    /// The ring.
+    #[schemars(range(max = RINGS - 1))]
     ring: u8,
+    /// The FEN.
+    #[schemars(range(max = FENS - 1))]
     fen: u8,
+    /// The VMM on its FEN: twice the hybrid, and one more for its odd VMM.
+    #[schemars(range(max = 2 * HYBRIDS - 1))]
     vmm: u8,
+    /// Taken off the amplitude: a number for each channel.
     #[serde(default)]
+    #[schemars(length(max = CHANNELS))]
     adc_offset: Vec<f64>,
+    /// What is left of the amplitude is multiplied with it.
     #[serde(default)]
+    #[schemars(length(max = CHANNELS))]
     adc_slope: Vec<f64>,
+    /// Taken off the fine time, in nanoseconds.
     #[serde(default)]
+    #[schemars(length(max = CHANNELS))]
     tdc_offset: Vec<f64>,
+    /// What is left of the fine time is multiplied with it.
     #[serde(default)]
+    #[schemars(length(max = CHANNELS))]
     tdc_slope: Vec<f64>,
 }
 
@@ -220,16 +236,20 @@ impl CalibratedVmm {
 }
 
 /// Channels to leave out, with the reason.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MaskedVmmChannels {
     /// The ring.
+    #[schemars(range(max = RINGS - 1))]
     pub ring: u8,
     /// The FEN.
+    #[schemars(range(max = FENS - 1))]
     pub fen: u8,
-    /// The VMM on its FEN, 0..=15: twice the hybrid, one more for its odd VMM.
+    /// The VMM on its FEN: twice the hybrid, and one more for its odd VMM.
+    #[schemars(range(max = 2 * HYBRIDS - 1))]
     pub vmm: u8,
-    /// The channels, 0..=63.
+    /// The channels.
+    #[schemars(inner(range(max = CHANNELS - 1)))]
     pub channels: Vec<u8>,
     /// Why.
     pub reason: String,

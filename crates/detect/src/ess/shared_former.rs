@@ -23,6 +23,7 @@ use crate::workers::{OfOneWorker, Workers};
 use evforge_core::counter::CounterSnapshot;
 use evforge_core::event::EventBatch;
 use evforge_core::monitor::{MonitorData, MonitorPlan};
+use get_size2::GetSize;
 use std::sync::Arc;
 
 /// Hits that make a step worth while.
@@ -60,7 +61,7 @@ pub trait PartFormer: HitFormer {
 }
 
 /// An event, its epoch and its place among those of equal time.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, get_size2::GetSize)]
 struct Formed {
     epoch: u32,
     rank: u32,
@@ -76,7 +77,7 @@ impl Formed {
 }
 
 /// Hits that came together and wait.
-#[derive(Debug)]
+#[derive(Debug, get_size2::GetSize)]
 struct Arrived {
     epoch: u32,
     /// The latest of them.
@@ -85,7 +86,7 @@ struct Arrived {
 }
 
 /// What a worker has.
-#[derive(Debug)]
+#[derive(Debug, get_size2::GetSize)]
 struct Part<F> {
     former: F,
     /// Room for its own of hits that were not dealt out.
@@ -96,7 +97,7 @@ struct Part<F> {
 }
 
 /// Events on the way from a worker.
-#[derive(Debug)]
+#[derive(Debug, get_size2::GetSize)]
 struct FormedEvents(Vec<Formed>);
 
 impl EventsOut for FormedEvents {
@@ -112,10 +113,16 @@ impl EventsOut for FormedEvents {
     }
 }
 
+/// Memory of what is behind an [`Arc`], with the two counts in front of it.
+fn shared(shares: &Arc<Shares>) -> usize {
+    2 * size_of::<usize>() + shares.get_size()
+}
+
 /// Several formers as one.
-#[derive(Debug)]
+#[derive(Debug, get_size2::GetSize)]
 pub struct SharedFormer<F: PartFormer> {
     parts: Vec<OfOneWorker<Part<F>>>,
+    #[get_size(size_fn = shared)]
     shares: Arc<Shares>,
     /// What the workers have not taken yet, and how many hits that are.
     waiting: Vec<Arrived>,
@@ -136,7 +143,9 @@ pub struct SharedFormer<F: PartFormer> {
     gone: usize,
     sort: EventSort,
     /// Goes from one worker to the other, as long as somebody looks: then they take turns.
+    #[get_size(ignore)]
     watcher: Option<Box<F::Watcher>>,
+    #[get_size(ignore)]
     workers: Arc<dyn Workers>,
 }
 
@@ -172,17 +181,6 @@ impl<F: PartFormer> SharedFormer<F> {
             watcher: None,
             workers,
         }
-    }
-
-    /// Memory of what is shared, in bytes, without that of the formers. `events` of a worker can wait.
-    pub fn memory_bound(shares: &Shares, events: usize) -> usize {
-        let parts = shares.parts();
-        parts * PACKET_READOUTS * size_of::<TargetedHit>()
-            + MOST_PACKETS * (size_of::<Arrived>() + DealtHits::memory_bound(PACKET_READOUTS, parts))
-            + shares.memory_bound()
-            + parts * size_of::<OfOneWorker<Part<F>>>()
-            + parts * events * (size_of::<Formed>() + size_of::<TimedEvent>())
-            + EventSort::memory_bound()
     }
 
     fn formers(&mut self) -> impl Iterator<Item = &mut F> {

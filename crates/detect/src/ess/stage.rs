@@ -15,11 +15,11 @@ use evforge_wire::ess::EssPacket;
 use std::sync::Arc;
 
 /// Makes hits of the records of packets.
-pub trait ReadoutStage<T> {
+pub trait ReadoutStage<T>: get_size2::GetSize {
     /// The records of a packet.
     type Payload<'a>;
     /// What a packet's records are, before the clock of its queue is asked.
-    type Decoded: Default + Send + std::fmt::Debug;
+    type Decoded: Default + get_size2::GetSize + Send + std::fmt::Debug;
     /// What it counts: packets discarded for their records, readouts by what happened to them.
     type Counters: CounterSet;
 
@@ -44,11 +44,6 @@ pub trait ReadoutStage<T> {
     /// Room for what a packet is decoded to.
     fn room_for_a_packet(&self) -> Self::Decoded {
         Self::Decoded::default()
-    }
-
-    /// Memory of what a packet is decoded to, in bytes, apart from its size.
-    fn memory_of_a_packet(&self) -> usize {
-        0
     }
 
     /// Takes the readouts of a packet: hits are judged by the clock of its queue. `decoded` is what [`ReadoutStage::decode`] has
@@ -105,13 +100,10 @@ pub trait ReadoutStage<T> {
     fn notes(&self) -> Vec<String> {
         Vec::new()
     }
-
-    /// Upper bound of its memory in bytes.
-    fn memory_bound(&self) -> usize;
 }
 
 /// A single neutron of a beam monitor.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, get_size2::GetSize)]
 pub struct MonitorNeutron {
     /// In units of [`ticks`](super::ticks).
     pub time: u64,
@@ -136,9 +128,9 @@ pub trait MonitorReadouts: Send + std::fmt::Debug {
     /// The integrating monitors.
     fn integrating(&self) -> &[BeamMonitorData];
 
-    /// Upper bound of its memory in bytes.
-    fn memory(&self) -> usize;
-
     /// What the readouts say that the configuration does not, in whole sentences.
     fn notes_alongside(&self) -> Vec<String>;
+
+    /// Upper bound of its memory in bytes.
+    fn memory(&self) -> usize;
 }

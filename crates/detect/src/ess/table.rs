@@ -15,37 +15,56 @@
 use super::settings::EssSettings;
 use super::ticks;
 use crate::settings::{Picoseconds, SettingsError, SortingSettings, pulsed};
-use evforge_core::quantity::{Frequency, picoseconds, some_picoseconds};
+use evforge_core::quantity::{Frequency, InPicoseconds, SomeInPicoseconds};
 use evforge_core::settings::RefusedValue;
 use evforge_wire::ess::{
     EssClock, HeaderRelaxations, HeaderRules, OUTPUT_QUEUES, RecordRules, TICKS_PER_SECOND, detector_type,
 };
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error};
 
 /// The keys.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct EssTable {
+    /// The type in the header of every packet, by name or number. It is independent of the detector: a Multi-Grid at LET sends `0x30`, which
+    /// is that of LOKI.
     #[serde(rename = "type")]
     detector_type: TypeName,
+    /// Output queues that are known to send: time waits for each of them from the beginning. Others are used as well, and waited for from
+    /// their first packet on. In the first `source_lag` of the data time stays open for all, so that the beginning of none is late.
     #[serde(default)]
+    #[schemars(inner(range(max = OUTPUT_QUEUES - 1)))]
     output_queues: Vec<u8>,
-    #[serde(default = "max_time_of_flight", deserialize_with = "picoseconds")]
+    /// An event further after its pulse has none: it is handed out with its time and without a time of flight, and counted
+    /// (`time_of_flight_too_long`).
+    #[serde(default = "max_time_of_flight", with = "InPicoseconds")]
+    #[schemars(extend("x-range" = "above 0, at most 2147483647 ns"))]
     max_time_of_flight: Picoseconds,
-    #[serde(default = "max_pulse_distance", deserialize_with = "picoseconds")]
+    /// A packet whose pulse is further from the previous one is discarded. Without it: five periods of 14 Hz.
+    #[serde(default = "max_pulse_distance", with = "InPicoseconds")]
+    #[schemars(extend("x-range" = "above 0"))]
     max_pulse_distance: Picoseconds,
-    /// Period of the source, to tell irregular pulses; "0ns" if it has none. Found from the pulses if left out.
-    #[serde(default, deserialize_with = "some_picoseconds")]
+    /// Pulses whose distance is not this one within 1 % are counted (`pulses_irregular`); `"0ns"`: none. If the pulses have another period, a
+    /// hint says which.
+    #[serde(default, with = "SomeInPicoseconds")]
+    #[schemars(extend("x-default" = "found from the pulses"))]
     pulse_period: Option<Picoseconds>,
-    /// The clock of all times.
+    /// The clock that times are counted by. Boards in laboratories have others.
+    #[schemars(extend("x-range" = "whole hertz, 1 MHz to 1 GHz", "x-default" = "88.0525 MHz"))]
     clock: Option<Frequency>,
-    /// Largest number of ticks since the last full second.
+    /// Largest number of ticks since the last full second, in headers and records.
+    #[schemars(extend("x-default" = "one tick less than a second"))]
     max_fraction: Option<u32>,
+    /// Rules that need not hold; see below.
     #[serde(default)]
+    #[schemars(extend("items" = { "enum": acceptable() }))]
     accept: Vec<String>,
     /// The queue that `accept = ["output_queue"]` is about.
+    #[schemars(range(min = OUTPUT_QUEUES))]
     odd_output_queue: Option<u8>,
+    /// Time order and memory, as `[gdgem.sorting]`.
     #[serde(default = "pulsed::default", with = "pulsed")]
     sorting: SortingSettings,
 }
@@ -58,6 +77,17 @@ pub enum TypeName {
     Number(u8),
     /// A name of [`detector_type`].
     Name(String),
+}
+
+evforge_core::written_as! {
+    TypeName: |_generator| schemars::json_schema!({
+        "anyOf": [
+            { "type": "integer", "minimum": 0, "maximum": 255 },
+            { "enum": detector_type::NAMES.map(|(_, name)| name) },
+        ],
+        "x-range": "a name such as `\"freia\"`, or 0 to 255",
+    });
+    EssSettings: |generator| EssTable::json_schema(generator);
 }
 
 /// Period of the ESS source, rounded.
@@ -74,6 +104,10 @@ fn max_pulse_distance() -> Picoseconds {
 /// What `accept` can name besides the rules of the header.
 const LENGTH_IN_BITS: &str = "record_length_in_bits";
 const ANY_ADC: &str = "any_adc";
+
+fn acceptable() -> Vec<&'static str> {
+    HeaderRelaxations::ALL.iter().map(|(_, name)| name).chain([LENGTH_IN_BITS, ANY_ADC]).collect()
+}
 
 impl<'de> Deserialize<'de> for EssSettings {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -129,9 +163,7 @@ impl EssTable {
                 }
                 (ANY_ADC, None) => records.any_adc = true,
                 _ => {
-                    let rules = HeaderRelaxations::ALL.iter().map(|(_, name)| name);
-                    let known: Vec<_> = rules.chain([LENGTH_IN_BITS, ANY_ADC]).collect();
-                    let problem = format!("found `{name}`, expected one of {}", known.join(", "));
+                    let problem = format!("found `{name}`, expected one of {}", acceptable().join(", "));
                     return SettingsError::refuse("accept", problem);
                 }
             }

@@ -7,7 +7,7 @@ use evforge_wire::ess::{EssClock, EssPacket, HeaderFault, HeaderRelaxations};
 use std::time::Duration;
 
 /// Watches the pulses of one output queue.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, get_size2::GetSize)]
 pub(super) struct PulseWatch {
     /// The pulse that the latest packet reported.
     latest: Option<u64>,
@@ -49,9 +49,10 @@ impl NearPulse {
 pub(super) type NewPulses = [Option<u64>; 2];
 
 /// What pulses are judged by.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, get_size2::GetSize)]
 pub(super) struct PulseRules {
     /// The clock of pulse times.
+    #[get_size(ignore)]
     pub(super) clock: EssClock,
     /// The period in units of [`ticks`]; 0 if the source has none, none if it is to be found.
     pub(super) period: Option<u64>,

@@ -14,7 +14,7 @@ pub(super) enum NotUsed {
 }
 
 /// What the configuration does not mention.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, get_size2::GetSize)]
 struct Case {
     ring: u8,
     fen: u8,
@@ -24,7 +24,7 @@ struct Case {
 }
 
 /// The first cases, with the readouts of each.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, get_size2::GetSize)]
 pub(super) struct Unwired(FirstCases<Case>);
 
 impl Unwired {

@@ -26,7 +26,7 @@ use std::sync::Arc;
 pub(super) const PACKET_READOUTS: usize = LARGEST_PACKET / RECORD;
 
 /// Readouts of a packet by what happened to them, for those counters that change often.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, get_size2::GetSize)]
 struct Tally {
     hits: u64,
     over_threshold: u64,
@@ -36,7 +36,7 @@ struct Tally {
 }
 
 /// What the records of a packet are: its hits, and what is left to be counted. It has room for all readouts of a packet.
-#[derive(Debug)]
+#[derive(Debug, get_size2::GetSize)]
 pub struct PacketHits {
     hits: Box<[TargetedHit]>,
     count: usize,
@@ -48,7 +48,7 @@ pub struct PacketHits {
 }
 
 /// What is to be counted of the records of a packet.
-#[derive(Debug)]
+#[derive(Debug, get_size2::GetSize)]
 struct Left {
     /// Which are faulty, or become no hits whatever their amplitudes.
     unusual: Vec<u16>,
@@ -70,11 +70,6 @@ impl Default for PacketHits {
 }
 
 impl PacketHits {
-    /// Memory in bytes.
-    pub(super) fn memory_bound() -> usize {
-        size_of::<Self>() + PACKET_READOUTS * (size_of::<TargetedHit>() + size_of::<u16>())
-    }
-
     fn clear(&mut self) {
         (self.count, self.times) = (0, (u64::MAX, 0));
         self.dealt.begin();
@@ -138,15 +133,16 @@ impl<H: Timed, A: AcceptedHits<H>> TakeHits for JudgeAtOnce<'_, H, A> {
 }
 
 /// How records are read.
-#[derive(Debug)]
+#[derive(Debug, get_size2::GetSize)]
 struct Records {
     wiring: Wiring,
+    #[get_size(ignore)]
     rules: RecordRules,
     over_threshold_counts: bool,
 }
 
 /// What turns readouts into hits.
-#[derive(Debug)]
+#[derive(Debug, get_size2::GetSize)]
 pub struct VmmStage {
     records: Records,
     thresholds: ThresholdSteps,
@@ -154,6 +150,7 @@ pub struct VmmStage {
     /// For packets that were not decoded ahead.
     packet: Option<Box<PacketHits>>,
     /// Among whom hits that are decoded ahead are dealt out.
+    #[get_size(ignore)]
     shares: Option<Arc<Shares>>,
 }
 
@@ -351,12 +348,6 @@ impl<T: Placed> ReadoutStage<T> for VmmStage {
         PacketHits { dealt: self.shares.as_ref().map(room).unwrap_or_default(), ..PacketHits::default() }
     }
 
-    fn memory_of_a_packet(&self) -> usize {
-        let dealt =
-            self.shares.as_ref().map(|shares| DealtHits::memory_bound(PACKET_READOUTS, shares.parts()));
-        PacketHits::memory_bound() + dealt.unwrap_or(0)
-    }
-
     fn can_decode_ahead(&self) -> bool {
         !self.thresholds.are_waiting()
     }
@@ -452,10 +443,6 @@ impl<T: Placed> ReadoutStage<T> for VmmStage {
 
     fn notes(&self) -> Vec<String> {
         self.records.wiring.unwired().note().into_iter().collect()
-    }
-
-    fn memory_bound(&self) -> usize {
-        self.records.wiring.memory_bound() + self.thresholds.memory_bound() + PacketHits::memory_bound()
     }
 }
 

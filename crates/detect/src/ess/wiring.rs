@@ -14,7 +14,7 @@ use evforge_wire::ess::Vmm3aReadout;
 pub(super) const LARGEST_ADC: u16 = 1023;
 
 /// A channel in the table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, get_size2::GetSize)]
 pub(super) struct WiredChannel {
     pub(super) target: u16,
     pub(super) coordinate: u16,
@@ -48,7 +48,7 @@ impl WiredChannel {
 }
 
 /// What corrects the readouts of a channel.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, get_size2::GetSize)]
 struct Correction {
     amplitude: IntegerLine,
     /// Added to the time: units at fine time 0, and for each step of it, in parts of 2^32.
@@ -90,7 +90,7 @@ impl Correction {
 }
 
 /// The table over ring, FEN, VMM and channel.
-#[derive(Debug)]
+#[derive(Debug, get_size2::GetSize)]
 pub(super) struct Wiring {
     /// Place of each hybrid in the tables below; [`NO_HYBRID`] if it is not configured.
     hybrids: Vec<u16>,
@@ -190,16 +190,6 @@ impl Wiring {
         }
         let channel_count = if entries.is_empty() { 0 } else { settings.hybrids.len() * HYBRID_CHANNELS };
         self.mask = ChannelMask::new(channel_count, &entries);
-    }
-
-    /// Memory in bytes.
-    pub(super) fn memory_bound(&self) -> usize {
-        self.hybrids.len() * size_of::<u16>()
-            + self.channels.len() * size_of::<WiredChannel>()
-            + self.classes.len() * size_of::<ThresholdClass>()
-            + self.corrections.len() * size_of::<Correction>()
-            + self.mask.memory_bound()
-            + self.plan.memory_bound()
     }
 
     /// Index of the channel of a sound readout; one beyond the last configured hybrid if that is not configured.

@@ -2,11 +2,12 @@
 
 use crate::hit::STRIP_LIMIT;
 use evforge_wire::srs_vmm::CHANNELS;
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error};
 
 /// One of the two planes of strips.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Plane {
     /// Strips that give the column.
@@ -23,7 +24,7 @@ impl Plane {
 }
 
 /// What the channels of a chip are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ChipPlane {
     /// Strips that give the column.
@@ -76,8 +77,9 @@ pub enum ChipStrips {
 pub const UNWIRED: u16 = u16::MAX;
 
 /// One chip's place on the detector.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(try_from = "ChipEntry")]
+#[schemars(with = "ChipEntry")]
 pub struct ChipMapping {
     /// The FEC, 1..=256 (1..=15 for VMM3a, 1 for VMM2).
     pub fec: u16,
@@ -127,18 +129,38 @@ impl ChipMapping {
 }
 
 /// A chip in a configuration.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ChipEntry {
+    /// Number of the front-end card (FEC): 1 to 15 with VMM3a, 1 to 256 with VMM3 of 2018, 1 with VMM2.
+    #[schemars(range(min = 1, max = 256))]
     fec: u16,
+    /// Number of the chip on its card. A chip may be mapped once.
     #[serde(rename = "vmm")]
+    #[schemars(range(max = 15))]
     chip: u8,
+    /// Panel of its channels, below `geometry.panels`.
     #[serde(default)]
+    #[schemars(range(max = 15))]
     panel: u16,
+    /// Plane of its channels. x gives the column, y the row; u is a third plane. Pads have a column and a row each.
     plane: ChipPlane,
+    /// Strip of channel 0. Channel c is strip `strip_offset + c`. Not for pads.
+    #[schemars(range(max = 8128))]
     strip_offset: Option<u16>,
+    /// Of pads: column of each channel; −1 where nothing is wired.
     columns: Option<PadPlaces>,
+    /// Of pads: row of each channel; −1 where nothing is wired.
     rows: Option<PadPlaces>,
+}
+
+evforge_core::written_as! {
+    PadPlaces: |_generator| schemars::json_schema!({
+        "type": "array",
+        "items": { "type": "integer", "minimum": -1, "maximum": STRIP_LIMIT - 1 },
+        "minItems": CHANNELS,
+        "maxItems": CHANNELS,
+    });
 }
 
 /// Columns or rows of the pads of a chip: one for each channel, or -1.

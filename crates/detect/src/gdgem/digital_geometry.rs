@@ -30,7 +30,7 @@ pub enum NoPlace {
 }
 
 /// The wiring of one FEC: a table over chip and channel.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, get_size2::GetSize)]
 pub struct FecWiring {
     /// Plane above threshold above strip; or [`UNWIRED`], or [`MASKED`].
     places: Vec<u32>,
@@ -162,9 +162,6 @@ impl FecWiring {
             threshold: (place >> STRIP_BITS) as u16 & LARGEST_ADC,
         })
     }
-
-    /// Memory of the tables in bytes.
-    pub const MEMORY: usize = CHIPS * CHANNELS * (size_of::<u32>() + size_of::<ThresholdClass>());
 }
 
 #[cfg(test)]

@@ -1,25 +1,26 @@
 //! The electronics of a Gd-GEM as configured: the format of its packets, and its clocks.
 
 use crate::settings::Picoseconds;
-use evforge_core::quantity::picoseconds;
+use evforge_core::quantity::InPicoseconds;
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 /// Chips that a FEC has.
 pub(super) const CHIPS: usize = 16;
 
 /// Format of the packets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, get_size2::GetSize, Deserialize, JsonSchema)]
 pub enum ReadoutFormat {
-    /// VMM2 (section 4.1).
+    /// SRS with VMM2.
     #[serde(rename = "vmm2")]
     Vmm2,
-    /// VMM3 in the layout of 2018 (section 4.2).
+    /// SRS with VMM3 in the layout of 2018.
     #[serde(rename = "vmm3-2018")]
     Vmm3Of2018,
-    /// VMM3a (section 4.3).
+    /// SRS with VMM3a.
     #[serde(rename = "vmm3a")]
     Vmm3a,
-    /// VMM3a in triggered mode (section 4.3, "TRG").
+    /// SRS with VMM3a in triggered mode.
     #[serde(rename = "vmm3a-triggered")]
     Vmm3aTriggered,
 }
@@ -32,7 +33,7 @@ impl ReadoutFormat {
 }
 
 /// How a readout's fields make its time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 pub enum TimeConvention {
     /// The EFU of 2018 (section 4.4): trigger time + unsigned offset × 4095 crossings + crossing + TDC.
     #[serde(rename = "trigger-period-2018")]
@@ -43,22 +44,26 @@ pub enum TimeConvention {
 }
 
 /// The clocks of the electronics.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TimeSettings {
-    /// How the fields are combined.
+    /// How the fields of a readout make its time; see below.
     pub convention: TimeConvention,
-    /// Period of the bunch-crossing clock: 50 ns (2018), 22.5 ns (VMM3a).
-    #[serde(deserialize_with = "picoseconds")]
+    /// Period of the bunch-crossing clock. VMM3a at 44.4 MHz: 22.5 ns. 2018: 50 ns.
+    #[serde(with = "InPicoseconds")]
+    #[schemars(extend("x-range" = "above 0, at most 1 ms"))]
     pub bunch_crossing: Picoseconds,
-    /// Time that the 255 steps of the TDC span: 60 ns.
-    #[serde(default = "TimeSettings::tac_range", deserialize_with = "picoseconds")]
+    /// Time that the 255 steps of the TDC span.
+    #[serde(default = "TimeSettings::tac_range", with = "InPicoseconds")]
+    #[schemars(extend("x-range" = "above 0, at most 1 ms"))]
     pub tac_range: Picoseconds,
-    /// Tick of a VMM3 or VMM3a time marker: 25 ns (2018), 22.5 ns.
-    #[serde(default = "TimeSettings::marker_tick", deserialize_with = "picoseconds")]
+    /// Tick of a time marker (VMM3, VMM3a). VMM3a: 22.5 ns.
+    #[serde(default = "TimeSettings::marker_tick", with = "InPicoseconds")]
+    #[schemars(extend("x-range" = "above 0, at most 1 ms"))]
     pub marker_tick: Picoseconds,
-    /// Tick of the VMM2 trigger stamp: 3.125 ns.
-    #[serde(default = "TimeSettings::trigger_tick", deserialize_with = "picoseconds")]
+    /// Tick of the trigger stamp (VMM2).
+    #[serde(default = "TimeSettings::trigger_tick", with = "InPicoseconds")]
+    #[schemars(extend("x-range" = "above 0, at most 1 ms"))]
     pub trigger_tick: Picoseconds,
 }
 

@@ -21,7 +21,7 @@ const BASE_TIME_LIMIT: u64 = 1 << 62;
 const TDC_STEPS: u128 = 255;
 
 /// Why a trigger offset gives no time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, get_size2::GetSize)]
 pub enum OffsetProblem {
     /// -16: the chip says that it could not keep up.
     LatencyViolation,
@@ -30,7 +30,7 @@ pub enum OffsetProblem {
 }
 
 /// Turns the fields of readouts into ticks.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, get_size2::GetSize)]
 pub struct HitTime {
     ticks_per_ns: u64,
     marker: u64,

@@ -11,7 +11,7 @@ const AMPLITUDE_BITS: u32 = 10;
 const CLUSTER_AMPLITUDE_BITS: u32 = 14;
 
 /// The channels of all chips that are mapped, in the order of FEC and chip.
-#[derive(Debug)]
+#[derive(Debug, get_size2::GetSize)]
 pub(super) struct MonitorChannels {
     /// (FEC, chip), in order.
     chips: Vec<(u16, u8)>,
@@ -43,15 +43,6 @@ impl MonitorChannels {
                 _ => &["x, pads", "y"],
             },
         }
-    }
-
-    /// Memory in bytes.
-    pub(super) fn memory_bound(&self) -> usize {
-        let unwired =
-            |channels: &Vec<usize>| size_of::<Vec<usize>>() + channels.capacity() * size_of::<usize>();
-        self.chips.capacity() * size_of::<(u16, u8)>()
-            + self.chip_planes.capacity()
-            + self.unwired.iter().map(unwired).sum::<usize>()
     }
 
     /// Index of the first channel of a chip.

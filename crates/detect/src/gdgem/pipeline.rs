@@ -1,4 +1,4 @@
-//! The Gd-GEM pipeline: packets in, events out.
+//! The Gd-GEM with SRS readout: packets of its FECs to hits, and those to events.
 
 use super::counters::GdGemCounters;
 use super::digital_geometry::FecWiring;
@@ -7,24 +7,25 @@ use super::monitor_channels::MonitorChannels;
 use super::readout_stage::{Fec, HitJudge, LARGEST_READOUT_COUNT, ReadoutRules};
 use super::settings::{GdGemSettings, ReadoutFormat};
 use super::tracks::Tracks;
+use crate::event_order::TimedEvent;
 use crate::hit::Hit;
 use crate::packet_gate::{Discard, PacketGate};
+use crate::panel_former::PanelFormer;
 use crate::partition::{OneByOne, RegionExecutor};
+use crate::pipeline::{Checked, Former, Number, Out, Pipeline, Sources, Stage};
 use crate::settings::SettingsError;
 use crate::source_clocks::{ClockRules, SourceClocks};
 use crate::threshold_steps::ThresholdSteps;
 use crate::tick::TickLength;
-use evforge_core::change::{Change, ChangeRefusal, ChangeTime, Parameter};
+use crate::track_monitor::{TrackMonitor, Unwatched};
+use crate::watermark::DataTime;
 use evforge_core::counter::CounterSnapshot;
-use evforge_core::detector::{Detector, Progress};
 use evforge_core::event::{Event, EventBatch};
-use evforge_core::geometry::LogicalGeometry;
-use evforge_core::ledger::{DetectorLedger, SourceLedger};
-use evforge_core::monitor::MonitorData;
-use evforge_core::packet::{Packet, PacketBatch};
-use evforge_core::sequence::Stamp;
+use evforge_core::ledger::DetectorLedger;
+use evforge_core::packet::Packet;
 use evforge_wire::srs_vmm::{
-    LARGEST_PACKET, Numbering, Rejection, Vmm2Content, Vmm2Packet, Vmm3Packet, Vmm3Variant, Word,
+    FRAME_COUNTER_BITS, HEADER_TIME_BITS, LARGEST_PACKET, Numbering, Rejection, Vmm2Content, Vmm2Packet,
+    Vmm3Packet, Vmm3Variant, Word,
 };
 use std::sync::Arc;
 
@@ -35,21 +36,36 @@ const FEC_LIMIT: usize = 257;
 const ROOM_FOR_A_PACKET: usize = 2 * LARGEST_READOUT_COUNT;
 
 /// A Gd-GEM detector with VMM readout over SRS.
-#[derive(Debug)]
-pub struct GdGem {
+pub type GdGem = Pipeline<SrsStage>;
+
+/// Packets of FECs to hits.
+#[derive(Debug, get_size2::GetSize)]
+pub struct SrsStage {
     format: ReadoutFormat,
     rules: ReadoutRules,
-    geometry: LogicalGeometry,
     fecs: Vec<Fec>,
     /// Place of each FEC number in `fecs`.
     fec_places: Vec<Option<u8>>,
-    /// The clocks of the FECs, in the same order.
+    counters: GdGemCounters,
+    channels: MonitorChannels,
+}
+
+/// Hits of FECs to events of tracks.
+#[derive(Debug, get_size2::GetSize)]
+pub struct SrsFormer {
+    /// The clocks of the FECs, in the order of their numbers.
     line: SourceClocks<Hit>,
     tracks: Tracks,
-    gate: PacketGate,
-    counters: GdGemCounters,
-    memory_bound: usize,
-    channels: MonitorChannels,
+    tick: TickLength,
+}
+
+/// What is in a packet.
+#[derive(Debug)]
+pub enum Content<'a> {
+    /// Readouts of VMM2, or none.
+    Vmm2(Vmm2Content<'a>),
+    /// Readouts and markers of VMM3 or VMM3a.
+    Vmm3(Vmm3Packet<'a>),
 }
 
 impl GdGem {
@@ -88,129 +104,164 @@ impl GdGem {
         let fecs = numbers.iter().map(|&fec| Fec::new(fec, settings, &time, stamp_bits));
         let fecs = fecs.collect::<Result<Vec<_>, _>>()?;
         let channels = MonitorChannels::new(&settings.mapping);
-        let memory_bound = size_of::<Self>()
-            + fecs.iter().map(|fec| fec.mask().memory_bound()).sum::<usize>()
-            + Tracks::memory_bound(&tracks, ticks)
-            + SourceClocks::<Hit>::memory_bound(numbers.len(), LARGEST_READOUT_COUNT)
-            + numbers.len() * Fec::memory_bound()
-            + FEC_LIMIT * size_of::<Option<u8>>()
-            + channels.memory_bound();
         let clocks = ClockRules::new(&settings.sorting, ticks, LARGEST_READOUT_COUNT);
-        Ok(Self {
-            format: settings.format,
-            geometry: settings.geometry,
-            fecs,
-            fec_places,
+        let former = SrsFormer {
             line: SourceClocks::new(numbers.len(), &clocks),
             tracks: Tracks::new(&tracks, tick, ticks, executor),
-            gate: PacketGate::new(LARGEST_PACKET),
+            tick,
+        };
+        let names = numbers.iter().map(|number| format!("FEC {number}"));
+        let sources = Sources::numbered(names, FRAME_COUNTER_BITS, HEADER_TIME_BITS);
+        let stage = SrsStage {
+            format: settings.format,
+            fecs,
+            fec_places,
             counters: GdGemCounters::default(),
-            memory_bound,
             channels,
             rules: ReadoutRules {
                 thresholds: ThresholdSteps::new(&FecWiring::threshold_settings(settings), clocks.restart),
                 time,
             },
-        })
+        };
+        let gate = PacketGate::new(LARGEST_PACKET);
+        Ok(Self::of((stage, former), settings.geometry, gate, sources))
     }
+}
 
-    /// Appends the events of the time that is closed. False if the batch filled up before the end.
+/// How the packets of VMM3 and VMM3a are read; none for those of VMM2.
+fn variant(format: ReadoutFormat) -> Option<Vmm3Variant> {
+    match format {
+        ReadoutFormat::Vmm2 => None,
+        ReadoutFormat::Vmm3Of2018 => Some(Vmm3Variant::Of2018),
+        ReadoutFormat::Vmm3a | ReadoutFormat::Vmm3aTriggered => Some(Vmm3Variant::Vmm3a),
+    }
+}
+
+impl Stage for SrsStage {
+    type Former = SrsFormer;
+    type Counters = GdGemCounters;
+    type Content<'a> = Content<'a>;
+    /// The place of the FEC; none for a packet without readouts.
+    type UnderWay = Option<usize>;
+
     #[inline]
-    fn drain(&mut self, events: &mut EventBatch) -> bool {
-        if events.is_full() {
-            return false;
-        }
-        let time = &self.rules.time;
-        self.tracks.drain(|_, _, event| {
-            // There is room: before the first event, and after each that is taken.
-            let _has_room =
-                events.push(Event { time_ns: time.nanoseconds(event.time), pixel_id: event.pixel_id });
-            !events.is_full()
-        })
-    }
-
-    fn take_packet(&mut self, packet: &Packet<'_>) {
-        let numbering = match self.format {
-            ReadoutFormat::Vmm2 => {
-                Vmm2Packet::numbering(packet.bytes).map(|numbering| Numbering { fec: 1, ..numbering })
-            }
-            ReadoutFormat::Vmm3Of2018 => Vmm3Packet::numbering(packet.bytes, Vmm3Variant::Of2018),
-            ReadoutFormat::Vmm3a | ReadoutFormat::Vmm3aTriggered => {
-                Vmm3Packet::numbering(packet.bytes, Vmm3Variant::Vmm3a)
-            }
+    fn number(&self, packet: &Packet<'_>) -> Option<Number> {
+        let Numbering { fec, frame_counter, time } = match variant(self.format) {
+            None => Numbering { fec: 1, ..Vmm2Packet::numbering(packet.bytes)? },
+            Some(variant) => Vmm3Packet::numbering(packet.bytes, variant)?,
         };
-        let place = numbering
-            .and_then(|numbering| self.fec_places.get(usize::from(numbering.fec)).copied().flatten())
-            .map(usize::from);
-        let arrival = place.zip(numbering).and_then(|(place, numbering)| {
-            let fec = self.fecs.get_mut(place)?;
-            let stamp = Stamp::of(packet.bytes, packet.origin.arrival_ns, numbering.time.map(u64::from));
-            Some(fec.sequence.observe_packet(u64::from(numbering.frame_counter), stamp))
-        });
-        if !self.gate.admit(packet, arrival) {
-            return;
-        }
-        let outcome = match self.format {
-            ReadoutFormat::Vmm2 => self.take_vmm2(packet, place),
-            ReadoutFormat::Vmm3Of2018 => self.take_vmm3(packet, place, Vmm3Variant::Of2018),
-            ReadoutFormat::Vmm3a | ReadoutFormat::Vmm3aTriggered => {
-                self.take_vmm3(packet, place, Vmm3Variant::Vmm3a)
-            }
-        };
-        self.gate.settle(packet, outcome, &mut self.counters);
+        let source = (*self.fec_places.get(usize::from(fec))?)?.into();
+        Some(Number { source, number: frame_counter.into(), time: time.map(u64::from) })
     }
 
-    fn take_vmm2(&mut self, packet: &Packet<'_>, place: Option<usize>) -> Result<(), OwnDiscard> {
-        match Vmm2Packet::parse(packet.bytes).map_err(reason)? {
-            Vmm2Content::EndOfFrame => self.counters.end_of_frame_packets += 1,
-            Vmm2Content::NoData => self.counters.no_data_packets += 1,
-            Vmm2Content::Readouts(readouts) => {
-                let Self { fecs, rules, line, tracks, counters, channels, .. } = self;
-                let place = place.ok_or(UNMAPPED_FEC)?;
-                let fec = fecs.get_mut(place).ok_or(UNMAPPED_FEC)?;
-                if let Some(monitor) = tracks.monitor_mut() {
-                    channels.watch(fec.number, readouts.readouts(), monitor);
-                }
-                let clock = line.begin_packet(place).ok_or(UNMAPPED_FEC)?;
-                let mut judge = HitJudge { clock, accepted: &mut tracks.former };
-                fec.take_vmm2(&readouts, rules, &mut judge, counters);
-                self.follow_time();
-            }
+    #[inline]
+    fn parse<'a>(&self, packet: &Packet<'a>) -> Checked<Content<'a>, Self> {
+        match variant(self.format) {
+            None => Vmm2Packet::parse(packet.bytes).map(Content::Vmm2),
+            Some(variant) => Vmm3Packet::parse(packet.bytes, variant).map(Content::Vmm3),
         }
-        Ok(())
+        .map_err(reason)
     }
 
-    fn take_vmm3(
+    #[inline]
+    fn begin(&mut self, content: &Content<'_>, fec: Option<usize>) -> Checked<Option<usize>, Self> {
+        match content {
+            Content::Vmm2(Vmm2Content::EndOfFrame) => self.counters.end_of_frame_packets += 1,
+            Content::Vmm2(Vmm2Content::NoData) => self.counters.no_data_packets += 1,
+            Content::Vmm2(Vmm2Content::Readouts(_)) | Content::Vmm3(_) => {
+                return fec.map(Some).ok_or(UNMAPPED_FEC);
+            }
+        }
+        Ok(None)
+    }
+
+    #[cold]
+    fn watch(&self, content: &Content<'_>, fec: Option<usize>, monitor: &mut TrackMonitor) {
+        let Some(fec) = fec.and_then(|place| self.fecs.get(place)) else { return };
+        match content {
+            Content::Vmm2(Vmm2Content::Readouts(readouts)) => {
+                self.channels.watch(fec.number, readouts.readouts(), &mut monitor.data);
+            }
+            Content::Vmm2(_) => {}
+            Content::Vmm3(packet) => {
+                let readouts = packet.words().filter_map(Word::readout);
+                self.channels.watch(fec.number, readouts, &mut monitor.data);
+            }
+        }
+    }
+
+    #[inline]
+    fn take(
         &mut self,
-        packet: &Packet<'_>,
+        content: &Content<'_>,
         place: Option<usize>,
-        variant: Vmm3Variant,
-    ) -> Result<(), OwnDiscard> {
-        let readouts = Vmm3Packet::parse(packet.bytes, variant).map_err(reason)?;
-        let Self { fecs, rules, line, tracks, counters, channels, .. } = self;
-        let place = place.ok_or(UNMAPPED_FEC)?;
-        let fec = fecs.get_mut(place).ok_or(UNMAPPED_FEC)?;
-        if let Some(monitor) = tracks.monitor_mut() {
-            channels.watch(fec.number, readouts.words().filter_map(Word::readout), monitor);
-        }
-        let clock = line.begin_packet(place).ok_or(UNMAPPED_FEC)?;
+        Out { former, .. }: Out<'_, SrsFormer>,
+    ) -> Option<Option<usize>> {
+        let Self { fecs, rules, counters, .. } = self;
+        let SrsFormer { line, tracks, .. } = former;
+        let place = place?;
+        let (fec, clock) = (fecs.get_mut(place)?, line.begin_packet(place)?);
         let mut judge = HitJudge { clock, accepted: &mut tracks.former };
-        fec.take_vmm3(&readouts, rules, &mut judge, counters);
-        self.follow_time();
-        Ok(())
-    }
-
-    /// Follows the sources' time and closes what none of them can reach any more, if that is worth while.
-    fn follow_time(&mut self) {
-        let Self { line, tracks: Tracks { former, .. }, rules, fecs, .. } = self;
-        let watermark = line.follow(former, |former| former.room() >= LARGEST_READOUT_COUNT);
-        if former.is_closing_worthwhile() {
-            former.advance(watermark);
+        match content {
+            Content::Vmm2(Vmm2Content::Readouts(packet)) => {
+                fec.take_vmm2(packet, rules, &mut judge, counters)
+            }
+            Content::Vmm2(_) => {}
+            Content::Vmm3(packet) => fec.take_vmm3(packet, rules, &mut judge, counters),
         }
+        let watermark = former.end_packet();
         if rules.thresholds.settle_at(watermark) {
             let set = |class, adc| fecs.iter_mut().for_each(|fec| fec.set_threshold(class, adc));
             rules.thresholds.settle(watermark, set);
         }
+        None
+    }
+
+    fn counters_mut(&mut self) -> &mut GdGemCounters {
+        &mut self.counters
+    }
+
+    fn counters(&self, former: &SrsFormer) -> CounterSnapshot {
+        CounterSnapshot::of(&self.counters).and(&former.line.counters()).and(&former.tracks.counters())
+    }
+
+    fn begin_monitor(&self, former: &SrsFormer) -> TrackMonitor {
+        let of_channel = |fec, chip, channel| {
+            let fec = self.fecs.iter().find(|other| other.number == fec);
+            fec.map_or(0, |fec| fec.threshold_of_readouts(chip, channel))
+        };
+        former.tracks.watcher(self.channels.watched_plan(of_channel))
+    }
+
+    fn complete(&self, _: &SrsFormer, ledger: &mut DetectorLedger) {
+        let plan = self.channels.plan();
+        ledger.masked = self.fecs.iter().flat_map(|fec| fec.mask().ledger(&plan)).collect();
+    }
+
+    fn thresholds(&self) -> Option<&ThresholdSteps> {
+        Some(&self.rules.thresholds)
+    }
+
+    fn thresholds_mut(&mut self) -> Option<&mut ThresholdSteps> {
+        Some(&mut self.rules.thresholds)
+    }
+}
+
+/// Whether the hits of a quarantine fit.
+fn has_room_for_quarantine(former: &mut PanelFormer) -> bool {
+    former.room() >= LARGEST_READOUT_COUNT
+}
+
+impl SrsFormer {
+    /// Follows the sources' time and closes what none of them can reach any more, if that is worth while.
+    #[inline]
+    fn end_packet(&mut self) -> DataTime {
+        let Self { line, tracks: Tracks { former, .. }, .. } = self;
+        let watermark = line.follow(former, has_room_for_quarantine);
+        if former.is_closing_worthwhile() {
+            former.advance(watermark);
+        }
+        watermark
     }
 
     /// Closes more than the watermark allows, because there is no room left.
@@ -218,34 +269,46 @@ impl GdGem {
     fn force_closing(&mut self) {
         let Self { line, tracks: Tracks { former, .. }, .. } = self;
         let (closed, latest) = (former.closed_before(), former.latest_pending());
-        let target = line.force(closed, latest, former, |former| former.room() >= LARGEST_READOUT_COUNT);
+        let target = line.force(closed, latest, former, has_room_for_quarantine);
         former.advance(target);
     }
 }
 
-impl Detector for GdGem {
-    fn ingest(&mut self, packets: &PacketBatch<'_>, from: usize, events: &mut EventBatch) -> Progress {
-        let mut taken = from;
-        loop {
-            if !self.drain(events) {
-                return Progress { taken, full: true };
-            }
-            let Some(packet) = packets.get(taken) else { return Progress { taken, full: false } };
-            if self.tracks.former.room() < ROOM_FOR_A_PACKET {
-                self.force_closing();
-                continue;
-            }
-            self.take_packet(&packet);
-            taken += 1;
+impl Former for SrsFormer {
+    type Monitor = TrackMonitor;
+
+    #[inline]
+    fn drain(&mut self, monitor: Option<&mut TrackMonitor>, events: &mut EventBatch) -> bool {
+        if events.is_full() {
+            return false;
+        }
+        let Self { tracks, tick, .. } = self;
+        let take = |_, _, event: TimedEvent| {
+            // There is room: before the first event, and after each that is taken.
+            let _has_room =
+                events.push(Event { time_ns: tick.nanoseconds(event.time), pixel_id: event.pixel_id });
+            !events.is_full()
+        };
+        match monitor {
+            None => tracks.drain_watched(&mut Unwatched, take),
+            Some(monitor) => tracks.drain_watched(monitor, take),
         }
     }
 
-    fn publish_closed(&mut self, events: &mut EventBatch) -> bool {
-        self.tracks.former.advance(self.line.watermark());
-        !self.drain(events)
+    #[inline]
+    fn make_room(&mut self) -> bool {
+        let has_room = self.tracks.former.room() >= ROOM_FOR_A_PACKET;
+        if !has_room {
+            self.force_closing();
+        }
+        has_room
     }
 
-    fn close(&mut self, events: &mut EventBatch) -> bool {
+    fn publish_closed(&mut self) {
+        self.tracks.former.advance(self.line.watermark());
+    }
+
+    fn close(&mut self, _: Option<&mut TrackMonitor>) -> bool {
         let Self { line, tracks: Tracks { former, .. }, .. } = self;
         let closed = former.closed_before();
         // Quarantines are released one by one as long as there is room; the next call goes on.
@@ -254,68 +317,19 @@ impl Detector for GdGem {
             former.advance((epoch, u64::MAX));
         }
         former.advance((line.watermark().0, u64::MAX));
-        !self.drain(events) || held_back
-    }
-
-    fn ledger(&self) -> DetectorLedger {
-        let sources = self.fecs.iter().filter(|fec| fec.sequence.counts().received > 0);
-        let plan = self.channels.plan();
-        DetectorLedger {
-            sources: sources
-                .map(|fec| SourceLedger::of_sequence(format!("FEC {}", fec.number), &fec.sequence))
-                .collect(),
-            counters: CounterSnapshot::of(self.gate.counters())
-                .and(&self.counters)
-                .and(&self.line.counters())
-                .and(&self.tracks.counters()),
-            masked: self.fecs.iter().flat_map(|fec| fec.mask().ledger(&plan)).collect(),
-            ..DetectorLedger::default()
-        }
-    }
-
-    fn geometry(&self) -> LogicalGeometry {
-        self.geometry
+        held_back
     }
 
     fn newest_time_ns(&self) -> Option<u64> {
-        let (_, ticks) = self.line.newest()?;
-        Some(self.rules.time.nanoseconds(ticks))
+        Some(self.tick.nanoseconds(self.line.newest()?.1))
     }
 
-    fn parameters(&self) -> Vec<Parameter> {
-        self.rules.thresholds.parameters().to_vec()
+    fn latest_place_of_readouts(&self) -> Option<DataTime> {
+        self.line.latest_place_of_readouts()
     }
 
-    fn earliest_change(&self) -> Option<ChangeTime> {
-        let time = &self.rules.time;
-        let latest = self.line.latest_place_of_readouts();
-        self.rules.thresholds.earliest(latest, |ticks| time.nanoseconds(ticks))
-    }
-
-    fn change(&mut self, change: &Change) -> Result<(), ChangeRefusal> {
-        let earliest = self.earliest_change();
-        let ReadoutRules { time, thresholds } = &mut self.rules;
-        thresholds.change(change, earliest, |ticks| time.nanoseconds(ticks))
-    }
-
-    fn memory_bound(&self) -> usize {
-        self.memory_bound
-    }
-
-    fn confirm_numbers_above(&mut self, packets: u64) {
-        self.fecs.iter_mut().for_each(|fec| fec.sequence.confirm_above(packets));
-    }
-
-    fn set_monitoring(&mut self, on: bool) {
-        let of_channel = |fec, chip, channel| {
-            let fec = self.fecs.iter().find(|other| other.number == fec);
-            fec.map_or(0, |fec| fec.threshold_of_readouts(chip, channel))
-        };
-        self.tracks.set_monitoring(on.then(|| self.channels.watched_plan(of_channel)));
-    }
-
-    fn monitor(&self) -> Option<&MonitorData> {
-        self.tracks.monitor()
+    fn nanoseconds(&self, ticks: u64) -> u64 {
+        self.tick.nanoseconds(ticks)
     }
 }
 

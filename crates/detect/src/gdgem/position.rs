@@ -13,7 +13,7 @@ use evforge_core::event::PixelId;
 use evforge_core::geometry::{Coordinates, LogicalGeometry};
 
 /// Which matched clusters are events, and where.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, get_size2::GetSize)]
 pub struct Locator {
     settings: PositionSettings,
     /// In ticks. Without meaning where there are no spans to check.

@@ -15,17 +15,15 @@ use crate::source_clock::{AcceptedHits, SourceClock};
 use crate::threshold_steps::{ThresholdClass, ThresholdSteps};
 use evforge_core::clock::WrappingClock;
 use evforge_core::monitor::threshold_of_readouts;
-use evforge_core::sequence::SequenceTracker;
 use evforge_wire::srs_vmm::{
-    CHANNELS, FRAME_COUNTER_BITS, HEADER_TIME_BITS, LARGEST_ADC, LARGEST_PACKET, MARKER_BITS, TimeMarker,
-    Vmm2Packet, Vmm3Packet, VmmReadout, Word,
+    CHANNELS, LARGEST_ADC, LARGEST_PACKET, MARKER_BITS, TimeMarker, Vmm2Packet, Vmm3Packet, VmmReadout, Word,
 };
 
 /// Readouts that the largest packet can hold.
 pub const LARGEST_READOUT_COUNT: usize = LARGEST_PACKET / 6 + 1;
 
 /// What all FECs share.
-#[derive(Debug)]
+#[derive(Debug, get_size2::GetSize)]
 pub struct ReadoutRules {
     /// Ticks.
     pub time: HitTime,
@@ -74,12 +72,10 @@ impl<A: AcceptedHits> HitJudge<'_, A> {
 }
 
 /// Everything that belongs to one FEC.
-#[derive(Debug)]
+#[derive(Debug, get_size2::GetSize)]
 pub struct Fec {
     /// Its number.
     pub number: u16,
-    /// Its packet numbers.
-    pub sequence: SequenceTracker,
     wiring: FecWiring,
     stamps: WrappingClock,
     /// Base time of each chip; none before its first marker.
@@ -92,7 +88,7 @@ pub struct Fec {
 }
 
 /// The masked channels of a FEC. The wiring says which they are; this counts them.
-#[derive(Debug)]
+#[derive(Debug, get_size2::GetSize)]
 struct FecMask {
     /// Over the channels of the detector, as the monitor counts them.
     mask: ChannelMask,
@@ -126,7 +122,7 @@ impl FecMask {
 }
 
 /// The corrections of one channel.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, get_size2::GetSize)]
 struct ChannelCorrection {
     amplitude: IntegerLine,
     fine_time: IntegerLine,
@@ -169,7 +165,6 @@ impl Fec {
     ) -> Result<Self, SettingsError> {
         Ok(Self {
             number,
-            sequence: SequenceTracker::of_packets(FRAME_COUNTER_BITS, HEADER_TIME_BITS),
             wiring: FecWiring::new(number, settings),
             stamps: WrappingClock::new(stamp_bits),
             bases: [None; CHIPS],
@@ -203,12 +198,6 @@ impl Fec {
     /// Its masked channels.
     pub fn mask(&self) -> &ChannelMask {
         &self.mask.mask
-    }
-
-    /// Memory of a FEC in bytes, but for its mask.
-    pub fn memory_bound() -> usize {
-        let calibration = CHIPS * CHANNELS * size_of::<ChannelCorrection>();
-        size_of::<Self>() + FecWiring::MEMORY + calibration + SequenceTracker::memory_bound()
     }
 
     /// Takes a packet of VMM2 readouts; `judge` takes the hits.

@@ -12,9 +12,10 @@ use crate::calibration::ChannelCalibration;
 use crate::hit::STRIP_LIMIT;
 use crate::plane_matching::MatchBy;
 use crate::settings::table::defaults;
-use crate::settings::{SettingsError, SortingSettings, continuous, panel_geometry};
+use crate::settings::{PanelGeometry, SettingsError, SortingSettings, continuous, panel_geometry};
 use evforge_core::geometry::LogicalGeometry;
 use evforge_wire::srs_vmm::{CHANNELS, LARGEST_ADC};
+use schemars::JsonSchema;
 use serde::Deserialize;
 use std::path::PathBuf;
 
@@ -30,32 +31,39 @@ pub struct ChipCalibration {
 }
 
 /// Channels of a chip to leave out, with the reason.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MaskedChannels {
-    /// The FEC.
+    /// Number of the front-end card (FEC).
+    #[schemars(range(min = 1, max = 256))]
     pub fec: u16,
-    /// The chip, 0..=15.
+    /// Number of the chip on its card.
     #[serde(rename = "vmm")]
+    #[schemars(range(max = 15))]
     pub chip: u8,
-    /// The channels, 0..=63.
+    /// A list of channels.
+    #[schemars(inner(range(max = 63)))]
     pub channels: Vec<u8>,
     /// Why.
     pub reason: String,
 }
 
 /// Channels of a chip with a threshold of their own.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ChannelThreshold {
-    /// The FEC.
+    /// Number of the front-end card (FEC).
+    #[schemars(range(min = 1, max = 256))]
     pub fec: u16,
-    /// The chip, 0..=15.
+    /// Number of the chip on its card.
     #[serde(rename = "vmm")]
+    #[schemars(range(max = 15))]
     pub chip: u8,
-    /// The channels, 0..=63.
+    /// A list of channels.
+    #[schemars(inner(range(max = 63)))]
     pub channels: Vec<u8>,
-    /// Least amplitude, instead of their plane's [`ClusteringSettings::adc_threshold`].
+    /// Least amplitude of these channels, instead of their plane's `adc_threshold`. If a channel is listed twice, the later entry holds.
+    #[schemars(range(max = 1023))]
     pub adc: u16,
 }
 
@@ -75,15 +83,15 @@ defaults! {
 }
 
 /// All settings: the section `[gdgem]`.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GdGemSettings {
-    /// Format of the packets.
+    /// Format of the packets: SRS with VMM2; with VMM3 in the layout of 2018; with VMM3a; with VMM3a in triggered mode.
     #[serde(rename = "readout")]
     pub format: ReadoutFormat,
-    /// Clocks.
+    /// The clocks of the electronics.
     pub time: TimeSettings,
-    /// Time order.
+    /// Time order and memory.
     #[serde(default = "continuous::default", with = "continuous")]
     pub sorting: SortingSettings,
     /// Clusters of x and of y.
@@ -92,37 +100,45 @@ pub struct GdGemSettings {
     /// When clusters of both planes make an event.
     #[serde(default = "matching::default", with = "matching")]
     pub matching: MatchingSettings,
-    /// Positions.
+    /// Where the neutron was, and which events are kept.
     #[serde(default = "position::default", with = "position")]
     pub position: PositionSettings,
-    /// The logical geometry: flat, of one or several panels.
+    /// `{ nx = …, ny = …, panels = 1 }`, with a product below 2^32 and at most 16 panels. Pixels of the detector: columns and rows of each
+    /// panel. Panels have strips of their own, and hits of different panels never meet. Pixel ids are `panel*nx*ny + y*nx + x + 1`. Events
+    /// outside are discarded (`outside_geometry`).
     #[serde(deserialize_with = "panel_geometry")]
+    #[schemars(with = "PanelGeometry")]
     pub geometry: LogicalGeometry,
-    /// The digital geometry.
+    /// The wiring (digital geometry): an entry per chip, at least one, or `mapping_file`.
     #[serde(default)]
+    #[schemars(length(max = 4096))]
     pub mapping: Vec<ChipMapping>,
-    /// Panels with strips of one plane only: each cluster of theirs is an event. Files of vmm-sdat say which they are.
+    /// Panels with strips of one plane only: each of their clusters is an event; see
+    /// [below](#panels-of-one-plane-of-three-planes-of-pads). A geometry of vmm-sdat says by itself which detectors have one plane.
     #[serde(default)]
     pub one_plane: Vec<u16>,
     /// Where a neutron is on a third plane of strips, if there is one.
     #[serde(default, deserialize_with = "ThirdPlaneSettings::read")]
     pub third_plane: Option<ThirdPlaneSettings>,
-    /// The file that it comes from, if it does; see [`vmm_files`](super::vmm_files).
+    /// The wiring as JSON, in place of `[[gdgem.mapping]]`: a configuration of the EFU of 2018 (its list `srs_mappings`) or a geometry of
+    /// vmm-sdat (its list `vmm_geometry`, whose detectors become panels in the order of their numbers). See [files in JSON](#files-in-json).
     #[serde(default)]
+    #[schemars(extend("x-unit" = "file"))]
     pub mapping_file: Option<PathBuf>,
     /// Calibration of chips; channels of others stay as they are.
     #[serde(skip)]
     pub calibration: Vec<ChipCalibration>,
-    /// The file that it comes from.
+    /// Calibration of single channels as JSON in the form of vmm-sdat (its list `vmm_calibration`); see below.
     #[serde(default, rename = "calibration")]
+    #[schemars(extend("x-unit" = "file"))]
     pub calibration_file: Option<PathBuf>,
-    /// Channels to leave out.
+    /// Channels to leave out. Their readouts are counted (`masked`), channel by channel in the report. The monitor still shows them.
     #[serde(default)]
     pub mask: Vec<MaskedChannels>,
     /// Channels with a threshold of their own.
     #[serde(default, rename = "channel_threshold")]
     pub channel_thresholds: Vec<ChannelThreshold>,
-    /// Regions that each panel is clustered in, if it is cut.
+    /// Regions that each panel is clustered in; without it panels are not cut.
     pub partition: Option<PartitionSettings>,
 }
 

@@ -5,10 +5,12 @@ use crate::matched_clusters::PLANES;
 use crate::pairing::Ambiguous;
 use crate::plane_matching::MatchBy;
 use crate::settings::SettingsError;
-use crate::settings::table::{Over, signed_picoseconds, table};
+use crate::settings::table::{Form, Over, Signed, Table, table};
 use crate::third_plane::{MILLIONTHS, MILLISTRIPS};
 use evforge_core::geometry::LogicalGeometry;
+use schemars::{Schema, SchemaGenerator, json_schema};
 use serde::de::{DeserializeSeed, Deserializer, MapAccess};
+use serde_json::{Value, json};
 
 /// Where a neutron is on a third plane, u, and how well that must fit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -24,20 +26,37 @@ pub struct ThirdPlaneSettings {
 }
 
 table! { ThirdPlaneSettings {
-    "from_x" => (.from[0]) millionths,
-    "from_y" => (.from[1]) millionths,
-    "offset" => (.offset) millistrips,
-    "tolerance" => (.tolerance) millistrips,
-    "delay" => (.delay) signed_picoseconds,
+    /// How strips of u go with those of x.
+    "from_x" => (.from[0]) Parts<MILLIONTHS> { "minimum": -100, "maximum": 100, "not": { "const": 0 }, "default": null, "x-unit": "strips of u per strip", "x-range": "not 0, at most 100 either way" },
+    /// How strips of u go with those of y.
+    "from_y" => (.from[1]) Parts<MILLIONTHS> { "minimum": -100, "maximum": 100, "not": { "const": 0 }, "default": null, "x-unit": "strips of u per strip", "x-range": "not 0, at most 100 either way" },
+    /// Strip of u that goes with the strips 0 of x and y.
+    "offset" => (.offset) Parts<MILLISTRIPS> { "x-unit": "strips" },
+    /// How far u may be from that.
+    "tolerance" => (.tolerance) Parts<MILLISTRIPS> { "minimum": 0, "maximum": STRIP_LIMIT, "x-unit": "strips" },
+    /// By how much u comes after x, as `matching.y_delay` says of y.
+    "delay" => (.delay) Signed { "x-range": "may be below zero" },
 } }
 
-/// Casts of floats saturate.
-fn millionths<'de, A: MapAccess<'de>>(_: &i64, values: &mut A) -> Result<i64, A::Error> {
-    Ok((values.next_value::<f64>()? * MILLIONTHS as f64).round() as i64)
+/// A number that is kept in whole parts of 1. Casts of floats saturate.
+enum Parts<const OF_ONE: i64> {}
+
+impl<const OF_ONE: i64> Form<i64> for Parts<OF_ONE> {
+    fn read<'de, A: MapAccess<'de>>(_: &i64, values: &mut A) -> Result<i64, A::Error> {
+        Ok((values.next_value::<f64>()? * OF_ONE as f64).round() as i64)
+    }
+
+    fn schema(_: &i64, _: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "number" })
+    }
+
+    fn written(current: &i64) -> Value {
+        json!(*current as f64 / OF_ONE as f64)
+    }
 }
 
-fn millistrips<'de, A: MapAccess<'de>>(_: &i64, values: &mut A) -> Result<i64, A::Error> {
-    Ok((values.next_value::<f64>()? * MILLISTRIPS as f64).round() as i64)
+evforge_core::written_as! {
+    ThirdPlaneSettings: |generator| Self::usual().schema(generator);
 }
 
 /// Strips by which u may differ unless told otherwise: x, y and u are each a strip off at most, as a rule.
@@ -52,7 +71,12 @@ impl ThirdPlaneSettings {
     /// # Errors
     /// What is wrong with it.
     pub(super) fn read<'de, D: Deserializer<'de>>(table: D) -> Result<Option<Self>, D::Error> {
-        Over(Self { tolerance: USUAL_TOLERANCE, ..Self::default() }).deserialize(table).map(Some)
+        Over(Self::usual()).deserialize(table).map(Some)
+    }
+
+    /// What holds for keys that are left out.
+    fn usual() -> Self {
+        Self { tolerance: USUAL_TOLERANCE, ..Self::default() }
     }
 
     pub(super) fn check(

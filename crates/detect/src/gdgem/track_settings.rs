@@ -6,11 +6,13 @@ use crate::hit::{ADC_LIMIT, KEY_TIME_LIMIT, STRIP_LIMIT};
 use crate::pairing::Ambiguous;
 use crate::panel_kind::{MOST_PANELS, PanelKind};
 use crate::plane_matching::MatchBy;
-use crate::settings::table::{Over, over, picoseconds, signed_picoseconds, some_picoseconds, table, value};
+use crate::settings::table::{AsItIs, Form, Inner, Over, Signed, Table, Time, table};
 use crate::settings::{Picoseconds, SettingsError, SortingSettings};
 use evforge_core::geometry::LogicalGeometry;
-use serde::Deserialize;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::MapAccess;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 /// What becomes of hits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +54,7 @@ pub struct ClusteringSettings {
 }
 
 /// Between which hits a gap in time ends a cluster.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TimeGapOf {
     /// Any hits of the plane: it must be silent.
@@ -63,15 +65,24 @@ pub enum TimeGapOf {
 }
 
 table! { ClusteringSettings {
-    "adc_threshold" => (.adc_threshold) value,
-    "max_time_gap" => (.max_time_gap) picoseconds,
-    "time_gap_of" => (.time_gap_of) value,
-    "max_strip_gap" => (.max_strip_gap) value,
-    "min_hits" => (.min_hits) value,
+    /// Least amplitude. It applies to readouts that did not cross the chip's own threshold; those that did always pass.
+    "adc_threshold" => (.adc_threshold) AsItIs { "maximum": ADC_LIMIT - 1, "x-unit": "ADC counts" },
+    /// Largest time between two hits that follow one another in a cluster.
+    "max_time_gap" => (.max_time_gap) Time { "x-range": "see below" },
+    /// Which hits follow one another: `"plane"`: any of the plane, so that a cluster ends when the whole plane is silent; `"neighbours"`:
+    /// those on strips within `max_strip_gap`, so that hits elsewhere on the plane bridge no gap. At high rates neutrons run into one another
+    /// with `"plane"`. `"neighbours"` cannot be combined with `gdgem.partition`.
+    "time_gap_of" => (.time_gap_of) AsItIs,
+    /// Strips that may be missing between two neighbours in a cluster.
+    "max_strip_gap" => (.max_strip_gap) AsItIs { "maximum": STRIP_LIMIT - 1, "x-unit": "strips" },
+    /// Least number of hits of a cluster. Hits of smaller ones are discarded (`cluster_too_small`).
+    "min_hits" => (.min_hits) AsItIs { "minimum": 1, "x-unit": "hits" },
 } }
 table! { [ClusteringSettings; 2] {
-    "x" => ([0]) over,
-    "y" => ([1]) over,
+    /// Clusters of x.
+    "x" => ([0]) Inner,
+    /// Clusters of y.
+    "y" => ([1]) Inner,
 } }
 
 /// When clusters of both planes make an event.
@@ -103,9 +114,12 @@ pub struct UsualDifferences {
 }
 
 table! { UsualDifferences {
-    "difference" => (.difference) some_picoseconds,
-    "start_difference" => (.start_difference) some_picoseconds,
-    "amplitude_ratio" => (.amplitude_permille) permille,
+    /// Difference of the times that are compared; `max_difference` if it is left out.
+    "difference" => (.difference) Time,
+    /// Difference of the times of the first hits; not compared if it is left out.
+    "start_difference" => (.start_difference) Time,
+    /// The larger amplitude for the smaller one; not compared if it is left out.
+    "amplitude_ratio" => (.amplitude_permille) Ratio { "x-range": "at least 1" },
 } }
 
 impl MatchingSettings {
@@ -123,12 +137,25 @@ impl MatchingSettings {
 }
 
 table! { MatchingSettings {
-    "by" => (.by) value,
-    "max_difference" | "max_end_difference" => (.max_difference) picoseconds,
-    "max_amplitude_ratio" => (.max_amplitude_permille) permille,
-    "ambiguous" => (.ambiguous) value,
-    "y_delay" => (.y_delay) signed_picoseconds,
-    "usual" => (.usual) over,
+    /// Which times of the clusters are compared: their ends (latest hits), their starts, their middles; `overlap`: they must share some time;
+    /// `gap`: the time between the end of one and the start of the next.
+    "by" => (.by) AsItIs,
+    /// Largest difference of those times between clusters that follow one another in an event.
+    "max_difference" | "max_end_difference" => (.max_difference) Time { "x-range": "at least 1 ns" },
+    /// Events are discarded (`amplitude_mismatch`) if the amplitude of one plane is more than this many times that of the other. Clusters
+    /// that are paired are no candidates then.
+    "max_amplitude_ratio" => (.max_amplitude_permille) Ratio { "x-range": "at least 1", "x-default": "off" },
+    /// What happens to several clusters of a plane that are close in time. `"join"`: they are one event, as in 2018, and counted
+    /// (`joined_clusters`). `"nearest"`: the clusters of both planes are paired one to one. `"drop"`: the same, without pairs for which
+    /// another pairing would be nearly as good; their hits are discarded (`ambiguous`). Such pairs are counted either way
+    /// (`ambiguous_pairs`).
+    "ambiguous" => (.ambiguous) AsItIs,
+    /// By how much y comes after x: cables and calibration. Pairing takes it off before it compares times.
+    "y_delay" => (.y_delay) Signed { "x-range": "may be below zero" },
+    /// How alike the two clusters of a neutron are, for pairing: `{ difference = "60ns", start_difference = "85ns", amplitude_ratio = 1.15 }`
+    /// are what 99 of 100 neutrons do not exceed in the time that is compared, in the time of the first hits, and in the ratio of amplitudes.
+    /// What is left out is not compared; `difference` is `max_difference` then.
+    "usual" => (.usual) Inner { "x-default": "off" },
 } }
 
 impl MatchingSettings {
@@ -148,12 +175,24 @@ impl MatchingSettings {
 }
 
 /// A ratio in thousandths, which are as fine as anybody can tell amplitudes; a cast of a float saturates.
-fn permille<'de, A: MapAccess<'de>>(_: &Option<u64>, values: &mut A) -> Result<Option<u64>, A::Error> {
-    Ok(Some((values.next_value::<f64>()? * 1000.0).round() as u64))
+enum Ratio {}
+
+impl Form<Option<u64>> for Ratio {
+    fn read<'de, A: MapAccess<'de>>(_: &Option<u64>, values: &mut A) -> Result<Option<u64>, A::Error> {
+        Ok(Some((values.next_value::<f64>()? * 1000.0).round() as u64))
+    }
+
+    fn schema(_: &Option<u64>, _: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "number" })
+    }
+
+    fn written(current: &Option<u64>) -> Value {
+        json!(current.map(|thousandths| thousandths as f64 / 1000.0))
+    }
 }
 
 /// How a position is found and which are good enough.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, get_size2::GetSize)]
 pub struct PositionSettings {
     /// Weight strips with amplitudes.
     pub weighted: bool,
@@ -170,35 +209,68 @@ pub struct PositionSettings {
 }
 
 table! { PositionSettings {
-    "weighting" => (.weighted) charge,
-    "time_bins" => (.time_bins) value,
-    "lower_uncertainty_limit" => (.lower_uncertainty_limit) value,
-    "upper_uncertainty_limit" => (.upper_uncertainty_limit) value,
-    "minimum_hits" => (.minimum_hits) value,
-    "spans" => (.spans) spans,
+    /// Weight strips with their amplitudes, or not. Without any amplitude the plain mean is taken.
+    "weighting" => (.weighted) Weighting,
+    /// Distinct times that `upper_uncertainty_limit` looks at. Without that limit it has no effect.
+    "time_bins" => (.time_bins) AsItIs { "minimum": 1, "maximum": LARGEST_TIME_BINS, "x-unit": "times" },
+    /// Keep only events whose latest hits span fewer strips than this, on both planes.
+    "lower_uncertainty_limit" => (.lower_uncertainty_limit) AsItIs { "x-unit": "strips", "x-default": "off" },
+    /// The same for the strips of the latest `time_bins` distinct times.
+    "upper_uncertainty_limit" => (.upper_uncertainty_limit) AsItIs { "x-unit": "strips", "x-default": "off" },
+    /// Keep only events with at least this many hits on each plane.
+    "minimum_hits" => (.minimum_hits) AsItIs { "x-unit": "hits", "x-default": "off" },
+    /// `{ max_x = 10, min_x = 1, max_y = 10, min_y = 1, max_time = "500ns" }`: keep only events of this many strips from the lowest to the
+    /// highest on each plane, both counted, and of at most that time from the first hit of a plane to its last. What is left out is not
+    /// limited.
+    "spans" => (.spans) Limits,
 } }
 
-/// Whether strips are weighted with their charge.
-fn charge<'de, A: MapAccess<'de>>(_: &bool, values: &mut A) -> Result<bool, A::Error> {
-    #[derive(Deserialize, PartialEq)]
-    #[serde(rename_all = "lowercase")]
-    enum Weighting {
-        Charge,
-        Plain,
+/// How strips are weighted.
+#[derive(Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Weighting {
+    /// With their charge.
+    Charge,
+    /// All alike.
+    Plain,
+}
+
+impl Form<bool> for Weighting {
+    fn read<'de, A: MapAccess<'de>>(_: &bool, values: &mut A) -> Result<bool, A::Error> {
+        Ok(values.next_value::<Self>()? == Self::Charge)
     }
-    Ok(values.next_value::<Weighting>()? == Weighting::Charge)
+
+    fn schema(_: &bool, generator: &mut SchemaGenerator) -> Schema {
+        Self::json_schema(generator)
+    }
+
+    fn written(&weighted: &bool) -> Value {
+        json!(if weighted { Self::Charge } else { Self::Plain })
+    }
 }
 
 /// Limits over those that hold anyway, or over none.
-fn spans<'de, A: MapAccess<'de>>(
-    current: &Option<SpanSettings>,
-    values: &mut A,
-) -> Result<Option<SpanSettings>, A::Error> {
-    values.next_value_seed(Over(current.unwrap_or(SpanSettings::UNLIMITED))).map(Some)
+enum Limits {}
+
+impl Form<Option<SpanSettings>> for Limits {
+    fn read<'de, A: MapAccess<'de>>(
+        current: &Option<SpanSettings>,
+        values: &mut A,
+    ) -> Result<Option<SpanSettings>, A::Error> {
+        values.next_value_seed(Over(current.unwrap_or(SpanSettings::UNLIMITED))).map(Some)
+    }
+
+    fn schema(current: &Option<SpanSettings>, generator: &mut SchemaGenerator) -> Schema {
+        current.unwrap_or(SpanSettings::UNLIMITED).schema(generator)
+    }
+
+    fn written(_: &Option<SpanSettings>) -> Value {
+        Value::Null
+    }
 }
 
 /// How far an event may reach on each of its planes, x and y.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, get_size2::GetSize)]
 pub struct SpanSettings {
     /// Most strips from the lowest to the highest, both counted.
     pub max_strips: [u16; 2],
@@ -209,11 +281,16 @@ pub struct SpanSettings {
 }
 
 table! { SpanSettings {
-    "max_x" => (.max_strips[0]) value,
-    "min_x" => (.min_strips[0]) value,
-    "max_y" => (.max_strips[1]) value,
-    "min_y" => (.min_strips[1]) value,
-    "max_time" => (.max_time) picoseconds,
+    /// Most strips on x from the lowest to the highest, both counted.
+    "max_x" => (.max_strips[0]) AsItIs,
+    /// Least strips on x.
+    "min_x" => (.min_strips[0]) AsItIs,
+    /// Most strips on y.
+    "max_y" => (.max_strips[1]) AsItIs,
+    /// Least strips on y.
+    "min_y" => (.min_strips[1]) AsItIs,
+    /// Longest time from the first hit of a plane to its last.
+    "max_time" => (.max_time) Time,
 } }
 
 impl SpanSettings {
@@ -233,16 +310,20 @@ impl SpanSettings {
 }
 
 /// How panels are cut into regions, each clustered for itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PartitionSettings {
-    /// Regions of each plane (1 to [`LARGEST_REGION_COUNT`]).
+    /// Regions of each plane: 2 cuts a panel into 2 × 2.
+    #[schemars(range(min = 1, max = LARGEST_REGION_COUNT))]
     pub regions: usize,
-    /// Strips beyond its own that a region sees, at least 1.
+    /// Strips beyond its own that a region sees. Clusters that may continue beyond them are counted (`clusters_wider_than_overlap`), and
+    /// their time groups are done again as a whole: correct, but slower.
     #[serde(default = "PartitionSettings::usual_overlap")]
+    #[schemars(range(min = 1, max = STRIP_LIMIT - 1), extend("x-unit" = "strips"))]
     pub overlap: u16,
-    /// Threads that cluster regions (1 to [`LARGEST_THREAD_COUNT`]).
+    /// Threads that cluster regions, the one that forms events included. More than twice `regions` are of no use.
     #[serde(default = "PartitionSettings::one_thread")]
+    #[schemars(range(min = 1, max = LARGEST_THREAD_COUNT))]
     pub threads: usize,
 }
 

@@ -22,7 +22,7 @@ use evforge_core::monitor::{MonitorData, MonitorPlan};
 use std::sync::Arc;
 
 /// Forms events of tracks, and watches them. See the [module documentation](self).
-#[derive(Debug)]
+#[derive(Debug, get_size2::GetSize)]
 pub struct Tracks {
     /// Sorts, clusters and matches hits. Planes are numbered as [`PlaneNumbers`](crate::panel_kind::PlaneNumbers) says.
     pub former: PanelFormer,
@@ -30,6 +30,7 @@ pub struct Tracks {
     counters: TrackCounters,
     tick: TickLength,
     max_group: usize,
+    #[get_size(ignore)]
     monitor: Option<Box<TrackMonitor>>,
 }
 
@@ -77,11 +78,6 @@ impl Tracks {
         }
     }
 
-    /// Upper bound of the memory in bytes.
-    pub fn memory_bound(settings: &TrackSettings, ticks: impl Fn(Picoseconds) -> u64) -> usize {
-        PanelFormer::memory_bound(settings.panel_kinds(), &strip_rules(settings, &ticks))
-    }
-
     /// Hands the events of the time that is closed to `take`, with their epoch and panel, in order. `take` returns whether there
     /// is room for another; false if there was none before the end.
     #[inline]
@@ -96,8 +92,9 @@ impl Tracks {
         }
     }
 
+    /// As [`Tracks::drain`], with a watcher of the caller's.
     #[inline]
-    fn drain_watched(
+    pub fn drain_watched(
         &mut self,
         watch: &mut impl Watch,
         mut take: impl FnMut(u32, u32, TimedEvent) -> bool,
@@ -147,8 +144,12 @@ impl Tracks {
 
     /// Begins to collect monitor data by this plan, or stops.
     pub fn set_monitoring(&mut self, plan: Option<MonitorPlan>) {
-        let (max_group, tick) = (self.max_group, self.tick);
-        self.monitor = plan.map(|plan| Box::new(TrackMonitor::new(plan, max_group, tick)));
+        self.monitor = plan.map(|plan| Box::new(self.watcher(plan)));
+    }
+
+    /// A watcher with this plan, for [`Tracks::drain_watched`].
+    pub fn watcher(&self, plan: MonitorPlan) -> TrackMonitor {
+        TrackMonitor::new(plan, self.max_group, self.tick)
     }
 
     /// Gives it a watcher, or takes it away. What it had is returned.

@@ -7,7 +7,7 @@ use evforge_core::clock::WrappingClock;
 use evforge_wire::srs_vmm::{RELATIVE_TIME_LIMIT, TriggerMarker};
 
 /// What the markers of one chip have said.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, get_size2::GetSize)]
 struct ChipTrigger {
     /// Trigger time, extended to 64 bits.
     trigger: Option<u64>,
@@ -21,7 +21,7 @@ struct ChipTrigger {
 ///
 /// A chip has a base time once it has both a trigger time and a relative time: until then the place of its
 /// readouts in time is not known.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, get_size2::GetSize)]
 pub(super) struct TriggerTimes {
     chips: [ChipTrigger; CHIPS],
 }

@@ -4,6 +4,7 @@ use super::boards::Board;
 use evforge_core::monitor::{ChannelGroup, MonitorData, MonitorPlan};
 use evforge_wire::isis::Message;
 use evforge_wire::isis::event::v2::SelfDescribed;
+use std::borrow::Borrow;
 
 /// Channels of a board of version 2 whose amplitudes are told apart.
 const CHANNELS_V2: usize = 8;
@@ -12,10 +13,16 @@ const AMPLITUDE_BITS: u32 = 12;
 
 /// Monitor data, and where each board's channels begin.
 #[derive(Debug)]
-pub(super) struct Amplitudes {
+pub struct Amplitudes {
     data: MonitorData,
     /// First channel of each board; none for those without amplitudes.
     first: Vec<Option<usize>>,
+}
+
+impl Borrow<MonitorData> for Amplitudes {
+    fn borrow(&self) -> &MonitorData {
+        &self.data
+    }
 }
 
 impl Amplitudes {
@@ -41,11 +48,6 @@ impl Amplitudes {
             cluster_amplitude_bits: AMPLITUDE_BITS,
         };
         Self { data: MonitorData::new(plan), first }
-    }
-
-    /// What has been collected.
-    pub(super) fn data(&self) -> &MonitorData {
-        &self.data
     }
 
     /// Takes the amplitudes of a message of board `number`.

@@ -27,7 +27,7 @@ const FRAMES_NEEDED: usize = 2;
 const PIECES_NEEDED: usize = 2 * (MESSAGE_EVENTS.div_ceil(PIECE) + 1);
 
 /// Distances in time, in nanoseconds.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, get_size2::GetSize)]
 struct Distances {
     tolerance: u64,
     /// How much later a board must be to have gone on.
@@ -36,16 +36,17 @@ struct Distances {
 }
 
 /// The board that is ahead of all others.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, get_size2::GetSize)]
 struct Leader {
     front: At,
     epoch_start_ns: u64,
 }
 
 /// Puts messages together to frames.
-#[derive(Debug)]
+#[derive(Debug, get_size2::GetSize)]
 pub struct Assembly {
     distances: Distances,
+    #[get_size(ignore)]
     announced: Announced,
     uah_per_proton: f64,
     frames: Vec<OpenFrame>,
@@ -119,15 +120,6 @@ impl Assembly {
             counting: ledger.counting(),
             ledger,
         }
-    }
-
-    /// Upper bound of the memory in bytes.
-    pub fn memory_bound(settings: &FrameSettings, boards: usize) -> usize {
-        settings.max_open * (OpenFrame::memory_bound(boards) + 2 * size_of::<u16>())
-            + Pieces::memory_bound(settings.max_held_events, settings.max_open)
-            + Outlet::memory_bound(settings.max_held_events)
-            + Earliest::memory_bound(boards)
-            + FrameLedger::memory_bound()
     }
 
     /// What counts as a jump.

@@ -9,7 +9,7 @@ use evforge_wire::isis::{Header, LARGEST_MESSAGE_WORDS};
 pub type At = (u32, u64);
 
 /// What counts as a jump, in nanoseconds.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, get_size2::GetSize)]
 pub struct JumpRules {
     /// Ahead by more than this.
     pub forward_ns: u64,
@@ -18,11 +18,12 @@ pub struct JumpRules {
 }
 
 /// A message that was put aside.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, get_size2::GetSize)]
 pub struct Suspect {
     /// Its reference time.
     pub reference_ns: u64,
     /// Its header.
+    #[get_size(ignore)]
     pub header: Header,
 }
 
@@ -38,7 +39,7 @@ pub enum Finding {
 }
 
 /// The clock of a board.
-#[derive(Debug)]
+#[derive(Debug, get_size2::GetSize)]
 pub struct BoardClock {
     front: Option<At>,
     /// First reference time since the clock started over.
@@ -60,18 +61,13 @@ impl Default for BoardClock {
             epoch_start_ns: 0,
             has_ended: false,
             suspect: None,
-            events: Vec::with_capacity(Self::memory_bound()),
+            events: Vec::with_capacity(4 * LARGEST_MESSAGE_WORDS),
             jumps: (0, 0),
         }
     }
 }
 
 impl BoardClock {
-    /// Memory in bytes, apart from its size.
-    pub fn memory_bound() -> usize {
-        4 * LARGEST_MESSAGE_WORDS
-    }
-
     /// The newest time; none before the first message.
     pub fn front(&self) -> Option<At> {
         self.front

@@ -7,15 +7,17 @@ use super::settings::{Expected, IsisSettings};
 use evforge_core::ledger::{PacketLedger, SourceLedger};
 use evforge_core::sequence::{SequenceTracker, Stamp};
 use evforge_wire::isis::{Header, Version};
+use get_size2::GetSize;
 use std::net::{IpAddr, Ipv4Addr};
 
 /// The source of a listed board as long as none is known.
 const ANYWHERE: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
 
 /// Who a message is of. Version 1 knows the source alone.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, get_size2::GetSize)]
 pub struct BoardKey {
     /// Where its datagrams come from.
+    #[get_size(ignore)]
     pub source: IpAddr,
     /// Number of the printed circuit board; 0 in version 1.
     pub pcb: u16,
@@ -96,7 +98,7 @@ pub(super) fn listed(settings: &IsisSettings) -> impl Iterator<Item = Listed> {
 }
 
 /// A board, and what has come of it.
-#[derive(Debug)]
+#[derive(Debug, get_size2::GetSize)]
 pub struct Board {
     /// Who it is.
     pub key: BoardKey,
@@ -163,9 +165,17 @@ impl Board {
     }
 }
 
+/// Memory of all boards that can come. One that nobody has listed allocates when it is met.
+fn room_for_boards(boards: &Vec<Board>) -> usize {
+    let key = BoardKey { source: ANYWHERE, pcb: 0, address: None };
+    let listed = Listed { key, name: String::with_capacity(64), wired: None, is_control: false };
+    boards.get_heap_size() + (boards.capacity() - boards.len()) * Board::new(listed, false).get_heap_size()
+}
+
 /// All boards. What it costs to find one does not grow with their number.
-#[derive(Debug)]
+#[derive(Debug, get_size2::GetSize)]
 pub struct Boards {
+    #[get_size(size_fn = room_for_boards)]
     boards: Vec<Board>,
     room: usize,
     /// Places in `boards`, from 1, by the hash of the key; 0 where there is none. At most a quarter is in use.
@@ -192,12 +202,6 @@ impl Boards {
             all.add(board, !expects_seen);
         }
         all
-    }
-
-    /// Upper bound of the memory of so many boards in bytes.
-    pub fn memory_bound(room: usize) -> usize {
-        let of_board = size_of::<Board>() + SequenceTracker::memory_bound() + BoardClock::memory_bound() + 64;
-        room * of_board + (4 * room).next_power_of_two() * size_of::<u16>()
     }
 
     fn add(&mut self, listed: Listed, is_expected: bool) -> usize {

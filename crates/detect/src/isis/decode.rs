@@ -26,7 +26,7 @@ pub trait Columns {
 }
 
 /// A channel of an MADC board.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, get_size2::GetSize)]
 struct Channel {
     first_id: u32,
     /// Positions of 12 bits to ids.
@@ -34,7 +34,7 @@ struct Channel {
 }
 
 /// What the events of a version 1 board mean.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, get_size2::GetSize)]
 enum Meaning {
     Wlsf { first_id: u32 },
     Madc { channels: [Channel; CHANNELS as usize], wired: u32 },
@@ -42,7 +42,7 @@ enum Meaning {
 }
 
 /// What the events of a version 1 board mean, by its rows in the wiring table.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, get_size2::GetSize)]
 pub struct WiredBoard {
     meaning: Meaning,
     by_height: bool,

@@ -16,7 +16,7 @@ const DIGITS: usize = 3;
 const TIME_SHIFT: u32 = 32;
 
 /// Sorts keys; keeps its working memory.
-#[derive(Debug)]
+#[derive(Debug, get_size2::GetSize)]
 pub struct KeySort {
     other: Vec<EventKey>,
     counts: Box<[[u32; VALUES]; DIGITS]>,
@@ -26,11 +26,6 @@ impl KeySort {
     /// For at most so many keys.
     pub fn new(most: usize) -> Self {
         Self { other: vec![0; most], counts: Box::new([[0; VALUES]; DIGITS]) }
-    }
-
-    /// Upper bound of the memory in bytes.
-    pub fn memory_bound(most: usize) -> usize {
-        most * size_of::<EventKey>() + size_of::<[[u32; VALUES]; DIGITS]>()
     }
 
     /// Sorts keys.

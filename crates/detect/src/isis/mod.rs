@@ -28,7 +28,8 @@
 //! | `timing` | what the times of a message mean |
 //! | `amplitudes` | what channels show while somebody looks |
 //! | [`counters`], `message_counts` | what is counted, with the laws |
-//! | [`pipeline`] | [`Isis`]: all of it as a [`Detector`](evforge_core::detector::Detector) |
+//! | [`frames`] | messages of all boards to events: what of the above is asked when |
+//! | [`pipeline`] | [`Isis`]: packets to messages; all of it as a [`Detector`](evforge_core::detector::Detector) |
 
 mod amplitudes;
 pub mod assembly;
@@ -37,6 +38,7 @@ pub mod boards;
 mod checks;
 pub mod counters;
 pub mod decode;
+pub mod frames;
 pub mod key_sort;
 pub mod layout;
 mod message_counts;

@@ -11,7 +11,7 @@ const COMPARED: usize = 3072;
 const PLACES: usize = 4096;
 
 /// What has come of a frame from one board.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, get_size2::GetSize)]
 pub struct BoardPart {
     /// True if the frame waits for this board.
     pub is_awaited: bool,
@@ -31,7 +31,7 @@ impl BoardPart {
 }
 
 /// The messages of a frame that have come, by what they look like.
-#[derive(Debug)]
+#[derive(Debug, get_size2::GetSize)]
 struct Compared {
     /// 0 where there is none.
     places: Vec<u64>,
@@ -104,7 +104,7 @@ pub fn mark(board: usize, header: &Header, events: &[[u8; 8]]) -> u64 {
 }
 
 /// Something that boards tell: what the board that counts most says, last.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, get_size2::GetSize)]
 struct Told<T> {
     /// Who said it, and what.
     said: Option<((bool, usize), T)>,
@@ -124,7 +124,7 @@ impl<T: PartialEq + Copy> Told<T> {
 }
 
 /// A frame that is being put together.
-#[derive(Debug)]
+#[derive(Debug, get_size2::GetSize)]
 pub struct OpenFrame {
     /// False while the place is free.
     pub is_open: bool,
@@ -167,11 +167,6 @@ impl OpenFrame {
             vetoes: 0,
             is_hard_vetoed: false,
         }
-    }
-
-    /// Memory in bytes, without the events.
-    pub fn memory_bound(boards: usize) -> usize {
-        size_of::<Self>() + boards * size_of::<BoardPart>() + PLACES * size_of::<u64>()
     }
 
     /// Begins a frame that waits for the boards of which this is true.

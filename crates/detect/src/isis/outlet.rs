@@ -6,7 +6,7 @@ use evforge_core::event::EventBatch;
 use evforge_core::frame::Frame;
 
 /// The events of the frame that was closed last, until they have been handed on.
-#[derive(Debug)]
+#[derive(Debug, get_size2::GetSize)]
 pub struct Outlet {
     keys: Vec<EventKey>,
     next: usize,
@@ -27,11 +27,6 @@ impl Outlet {
             frame: None,
             is_named: false,
         }
-    }
-
-    /// Upper bound of the memory in bytes.
-    pub fn memory_bound(most: usize) -> usize {
-        most * size_of::<EventKey>() + KeySort::memory_bound(most)
     }
 
     /// Events that have not been handed on.

@@ -4,14 +4,14 @@ use super::decode::EventKey;
 use super::settings::PIECE;
 
 /// Pieces of memory of [`PIECE`] events each.
-#[derive(Debug)]
+#[derive(Debug, get_size2::GetSize)]
 pub struct Pieces {
     keys: Vec<EventKey>,
     free: Vec<u32>,
 }
 
 /// The events of a frame: which pieces they are in.
-#[derive(Debug)]
+#[derive(Debug, get_size2::GetSize)]
 pub struct Held {
     pieces: Vec<u32>,
     /// Events in the last of them.
@@ -23,12 +23,6 @@ impl Pieces {
     pub fn new(events: usize) -> Self {
         let pieces = events / PIECE;
         Self { keys: vec![0; pieces * PIECE], free: (0..pieces as u32).rev().collect() }
-    }
-
-    /// Upper bound of the memory in bytes, with that of the lists of `frames` frames.
-    pub fn memory_bound(events: usize, frames: usize) -> usize {
-        let pieces = events / PIECE;
-        pieces * PIECE * size_of::<EventKey>() + (frames + 1) * pieces * size_of::<u32>()
     }
 
     /// No events, with room for the list of all pieces.

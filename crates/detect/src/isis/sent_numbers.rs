@@ -4,7 +4,7 @@
 const REMEMBERED: u32 = 128;
 
 /// The newest number, and which of those before it have been seen.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, get_size2::GetSize)]
 pub struct SentNumbers {
     newest: Option<u32>,
     /// The latest time of a frame.

@@ -2,9 +2,11 @@
 
 use super::wiring::WiringRow;
 use crate::settings::Picoseconds;
-use evforge_core::quantity::picoseconds;
+use crate::settings::table::{Time, defaults, table};
+use evforge_core::quantity::InPicoseconds;
 use evforge_wire::isis::{BitOrder, Format, Rules, Version};
 use serde::de::{Deserialize, Deserializer, Error};
+use serde::ser::{Serialize, Serializer};
 use std::net::IpAddr;
 use std::path::PathBuf;
 
@@ -23,18 +25,28 @@ pub const PIECE: usize = 2048;
 pub(super) const MILLISECOND: Picoseconds = 1_000_000_000;
 
 /// The ticks of the boards' times, in picoseconds; whole nanoseconds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ticks {
     /// PC3877MS, fibres.
-    #[serde(deserialize_with = "picoseconds")]
     pub wlsf: Picoseconds,
     /// PC3544MS, tubes.
-    #[serde(deserialize_with = "picoseconds")]
     pub madc: Picoseconds,
     /// PC3634M1S.
-    #[serde(deserialize_with = "picoseconds")]
     pub lvds: Picoseconds,
+}
+
+table! { Ticks {
+    /// Of a PC3877MS, for fibres.
+    "wlsf" => (.wlsf) Time { "x-range": "1 ns to 1 ms" },
+    /// Of a PC3544MS, for tubes.
+    "madc" => (.madc) Time { "x-range": "1 ns to 1 ms" },
+    /// Of a PC3634M1S.
+    "lvds" => (.lvds) Time { "x-range": "1 ns to 1 ms" },
+} }
+
+defaults! {
+    tick_v1: Ticks = Ticks::V1;
+    tick_v2: Ticks = Ticks::V2;
 }
 
 impl Ticks {
@@ -44,28 +56,22 @@ impl Ticks {
     const V2: Self = Self { wlsf: 20_000, madc: 20_000, lvds: 20_000 };
 }
 
-impl Default for Ticks {
-    fn default() -> Self {
-        Self::V1
-    }
-}
-
 /// A board of version 2 that is expected: `[[isis.board]]`.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BoardSettings {
-    /// Where its datagrams come from; none if that does not matter: pcb and address say which board it is.
+    /// Where its datagrams come from; needed only if two boards have the same address.
     pub source: Option<IpAddr>,
     /// Number of the printed circuit board, e.g. 3877 of a PC3877MS.
     pub pcb: u16,
-    /// Address of the board (word 13). None for a board without parameters: a control board.
+    /// Address of the board (word 13); one without it is a control board.
     pub address: Option<u8>,
     /// What people call it.
     pub name: String,
 }
 
 /// The picture of ids that no table describes: `isis.pixels`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PixelSettings {
     /// The id of the first pixel.
@@ -83,7 +89,9 @@ impl Default for PixelSettings {
 }
 
 /// Which boards a frame waits for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, schemars::JsonSchema, serde::Serialize,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum Expected {
     /// Those of the table, of `[[isis.board]]` and the control board; where there are none, those that send.
@@ -94,7 +102,9 @@ pub enum Expected {
 }
 
 /// What word 7 (version 1) or 6 is taken for: the number of events of a frame.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, schemars::JsonSchema, serde::Serialize,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum Announced {
     /// The events of the board that says it.
@@ -105,33 +115,41 @@ pub enum Announced {
 }
 
 /// How messages become frames: `isis.frames`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct FrameSettings {
-    /// Whether messages are put together to frames, or handed on one by one as they come.
+    /// `false` hands messages on one by one as they come, each with its own reference time: what ISIS calls raw events. Nobody then knows
+    /// whether a frame is complete.
     pub assembled: bool,
-    /// Messages whose reference times differ by no more than this are of one frame.
-    #[serde(deserialize_with = "picoseconds")]
+    /// Messages whose reference times differ by no more than this are of one frame; its time is the earliest.
+    #[serde(with = "InPicoseconds")]
+    #[schemars(extend("x-range" = "at most 1 ms"))]
     pub tolerance: Picoseconds,
-    /// Which boards a frame waits for.
+    /// Whether frames wait for the boards of table and `[[isis.board]]`, or for those that send. Without any listed, for those that send.
     pub expected: Expected,
-    /// How much later than a frame a board must be before it is known to send nothing more of it.
-    #[serde(deserialize_with = "picoseconds")]
+    /// How much later than a frame a board must be before it has gone on: datagrams may overtake one another by as much.
+    #[serde(with = "InPicoseconds")]
+    #[schemars(extend("x-range" = "at most 1000 s"))]
     pub window: Picoseconds,
-    /// A frame is closed at the latest when a board is this much later, whoever is behind.
-    #[serde(deserialize_with = "picoseconds")]
+    /// A frame is closed when a board is this much later; what comes of it after that is counted in `late` and makes no second frame.
+    #[serde(with = "InPicoseconds")]
+    #[schemars(extend("x-range" = "above `window`, at most 1000 s"))]
     pub lag: Picoseconds,
-    /// A step ahead of a board's time by more than this must be confirmed by its next message.
-    #[serde(deserialize_with = "picoseconds")]
+    /// A step of a board's time ahead by more than this must be confirmed by its next message.
+    #[serde(with = "InPicoseconds")]
+    #[schemars(extend("x-range" = "above `window`, at most 1000 s"))]
     pub forward_jump: Picoseconds,
     /// A step back by more than this, confirmed by the next message, is a restart of the board's clock.
-    #[serde(deserialize_with = "picoseconds")]
+    #[serde(with = "InPicoseconds")]
+    #[schemars(extend("x-range" = "above `window`, at most 1000 s"))]
     pub restart: Picoseconds,
-    /// What the number of events in a header is.
+    /// What the number of events in a header is: the board's own for the frame, or nothing. Read from documents, not proved.
     pub announced: Announced,
-    /// Frames that can be open at a time.
+    /// Frames open at a time; more are closed early (`forced_closings`, an alarm).
+    #[schemars(range(min = 2, max = MOST_OPEN_FRAMES))]
     pub max_open: usize,
-    /// Events that may wait in open frames.
+    /// Events that wait in open frames, 24 bytes each.
+    #[schemars(range(max = 1 << 30), extend("x-range" = "(`max_open` + 4) × 2048 to 2^30"))]
     pub max_held_events: usize,
 }
 
@@ -153,7 +171,7 @@ impl Default for FrameSettings {
 }
 
 /// A veto: `[[isis.veto]]`.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct VetoSettings {
     /// Its bit in the word of the vetoes, from 0.
@@ -210,6 +228,16 @@ impl Default for ChargeUnit {
     }
 }
 
+impl Serialize for ChargeUnit {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_f64(self.0 as f64 / Self::PER_UAH)
+    }
+}
+
+evforge_core::written_as! {
+    ChargeUnit: |_generator| schemars::json_schema!({ "type": "number", "minimum": 1e-9, "maximum": 1e6, "x-unit": "µAh" });
+}
+
 impl<'de> Deserialize<'de> for ChargeUnit {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let uah = f64::deserialize(deserializer)?;
@@ -222,42 +250,49 @@ impl<'de> Deserialize<'de> for ChargeUnit {
 }
 
 /// The settings of the readout: the section `[isis]`.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct IsisSettings {
-    /// Which version of the format comes.
+    /// Which version is read; messages of the other are counted in `messages_of_wrong_version`.
     #[serde(deserialize_with = "format")]
+    #[schemars(with = "String", extend("enum" = ["auto", "v1", "v2"], "default" = "auto"))]
     pub format: Format,
-    /// How bits of words 2, 6, 8 and 9 of version 2 are numbered.
+    /// From which end the bits of words 2, 6, 8 and 9 of version 2 are numbered: not proved by any packet.
     #[serde(deserialize_with = "bit_order")]
+    #[schemars(with = "String", extend("enum" = ["lsb", "msb"], "default" = "lsb"))]
     pub bit_order: BitOrder,
-    /// The file with the wiring table of version 1.
+    /// The wiring table of version 1 (CSV), as ISIS writes it; needed with `format = "v1"`. What is wrong in it is said with line and column.
+    #[schemars(extend("x-unit" = "file"))]
     pub wiring: Option<PathBuf>,
     /// What is in it.
     #[serde(skip)]
     pub rows: Vec<WiringRow>,
-    /// Where the frames of the control board come from, in version 1.
+    /// Version 1: the address that the frames of the control board come from. What it says of period and charge counts.
     pub control_board: Option<IpAddr>,
-    /// The boards of version 2 that are expected.
+    /// Version 2: boards that are expected.
     #[serde(rename = "board")]
     pub boards: Vec<BoardSettings>,
     /// Boards that can be followed, those that nobody listed included.
+    #[schemars(range(min = 1, max = MOST_BOARDS))]
     pub max_boards: usize,
-    /// The picture of ids that no table describes.
+    /// The picture where there is no wiring table: by default from id 1, 256 columns and 256 rows.
     pub pixels: PixelSettings,
-    /// Ticks of version 1.
+    /// A tick of version 1, as the program of ISIS takes it; those of MADC and LVDS are not documented.
+    #[serde(with = "tick_v1")]
     pub tick: Ticks,
-    /// Ticks of version 2.
-    #[serde(deserialize_with = "ticks_of_v2")]
+    /// A tick of version 2; not documented.
+    #[serde(with = "tick_v2")]
     pub tick_v2: Ticks,
-    /// Unit of the frame sync delay of version 2.
-    #[serde(deserialize_with = "picoseconds")]
+    /// What the frame sync delay of version 2 counts; not documented. It is taken off the reference time and added to times of flight.
+    #[serde(with = "InPicoseconds")]
+    #[schemars(extend("x-range" = "1 ns to 1 ms"))]
     pub frame_sync_delay_unit: Picoseconds,
-    /// Charge of a unit of protons.
+    /// µAh of a unit of protons per pulse.
     pub charge_per_proton: ChargeUnit,
     /// How messages become frames.
     pub frames: FrameSettings,
-    /// Names of vetoes.
+    /// Names of vetoes; a frame with one that counts is not good. Vetoes without a name count. With any entry, no other names are known;
+    /// without one, those documented for version 2.
     #[serde(rename = "veto")]
     pub vetoes: Vec<VetoSettings>,
 }
@@ -291,23 +326,6 @@ fn format<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Format, D::Error
 fn bit_order<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BitOrder, D::Error> {
     let name = String::deserialize(deserializer)?;
     BitOrder::named(&name).ok_or_else(|| D::Error::unknown_variant(&name, &["lsb", "msb"]))
-}
-
-/// As [`Ticks`], with the defaults of version 2.
-fn ticks_of_v2<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Ticks, D::Error> {
-    #[derive(serde::Deserialize)]
-    #[serde(deny_unknown_fields)]
-    struct Some {
-        wlsf: Option<evforge_core::quantity::TimeSpan>,
-        madc: Option<evforge_core::quantity::TimeSpan>,
-        lvds: Option<evforge_core::quantity::TimeSpan>,
-    }
-    let Some { wlsf, madc, lvds } = Some::deserialize(deserializer)?;
-    let or = |tick: Option<evforge_core::quantity::TimeSpan>, default| {
-        tick.map_or(default, |tick| tick.picoseconds)
-    };
-    let default = Ticks::V2;
-    Ok(Ticks { wlsf: or(wlsf, default.wlsf), madc: or(madc, default.madc), lvds: or(lvds, default.lvds) })
 }
 
 impl IsisSettings {

@@ -38,7 +38,7 @@ pub const LARGEST_ID: u32 = i32::MAX as u32;
 const MOST_ROWS: usize = 1 << 14;
 
 /// A board, and which part of its events the pixel is made of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, get_size2::GetSize)]
 pub enum BoardType {
     /// PC3877MS, fibres: the position.
     WlsfPosition,

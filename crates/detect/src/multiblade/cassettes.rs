@@ -10,7 +10,7 @@ use crate::module_windows::{ClusterWatcher, Windows};
 use evforge_core::counter::CounterSnapshot;
 
 /// A hit with its place.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, get_size2::GetSize)]
 pub struct BladeHit {
     /// Ticks.
     pub(super) time: u64,
@@ -48,7 +48,7 @@ impl Placed for BladeHit {
 }
 
 /// The windows of all cassettes.
-#[derive(Debug)]
+#[derive(Debug, get_size2::GetSize)]
 pub struct Cassettes {
     windows: Vec<Window>,
     rules: WindowRules,
@@ -68,13 +68,6 @@ impl Cassettes {
             counters: CassetteCounters::default(),
             formed: Vec::with_capacity(events),
         }
-    }
-
-    /// Memory in bytes.
-    pub(super) fn memory_bound(&self) -> usize {
-        self.windows.len() * Window::memory_bound(&self.rules)
-            + self.position.pixels().memory_bound()
-            + self.formed.capacity() * size_of::<TimedEvent>()
     }
 }
 

@@ -30,7 +30,7 @@ impl From<WindowHit> for BladeHit {
 }
 
 /// Where the neutrons of all cassettes were.
-#[derive(Debug)]
+#[derive(Debug, get_size2::GetSize)]
 pub struct BladeNeutrons {
     position: PositionRules,
     counters: CassetteCounters,
@@ -42,15 +42,10 @@ impl BladeNeutrons {
     pub(super) fn new(position: PositionRules, events: usize) -> Self {
         Self { position, counters: CassetteCounters::default(), formed: Vec::with_capacity(events) }
     }
-
-    /// Memory in bytes.
-    pub(super) fn memory_bound(&self) -> usize {
-        self.position.pixels().memory_bound() + self.formed.capacity() * size_of::<TimedEvent>()
-    }
 }
 
 /// Hits of a cassette, added up.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, get_size2::GetSize)]
 pub struct BladeSums {
     /// Time of the first hit: the time of the event.
     start: u64,

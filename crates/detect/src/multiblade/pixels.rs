@@ -4,7 +4,7 @@ use evforge_core::event::PixelId;
 use evforge_core::geometry::LogicalGeometry;
 
 /// The cassettes on the detector.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, get_size2::GetSize)]
 pub struct CassettePixels {
     /// Column and row of wire 0 and strip 0 of each cassette.
     origins: Vec<(u32, u32)>,
@@ -36,11 +36,6 @@ impl CassettePixels {
     /// The geometry that the cassettes are placed on.
     pub fn geometry(&self) -> &LogicalGeometry {
         &self.geometry
-    }
-
-    /// Memory in bytes.
-    pub(super) fn memory_bound(&self) -> usize {
-        self.origins.len() * size_of::<(u32, u32)>()
     }
 
     /// The pixel; 0 if it lies outside.

@@ -15,7 +15,7 @@ use crate::module_windows::ClusterWatcher;
 use evforge_core::event::PixelId;
 
 /// How positions are found.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, get_size2::GetSize)]
 pub(super) struct PositionRules {
     max_size: [u32; 2],
     max_gap: [u32; 2],

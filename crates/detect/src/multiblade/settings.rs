@@ -1,13 +1,15 @@
 //! Settings of the analysis, whatever the readout: what belongs together and where it was.
 
 use crate::settings::SettingsError;
-use crate::settings::table::{defaults, table, value};
+use crate::settings::table::{AsItIs, Form, defaults, table};
 use evforge_core::settings::RefusedValue;
-use serde::Deserialize;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::MapAccess;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 /// When a window of a cassette ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WindowRule {
     /// A fixed time in ticks after its first hit.
@@ -17,7 +19,7 @@ pub enum WindowRule {
 }
 
 /// How positions become pixels.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rounding {
     /// To the nearest; halves away from zero.
@@ -28,7 +30,7 @@ pub enum Rounding {
 }
 
 /// Planes of a cassette.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Plane {
     /// Wires.
@@ -84,14 +86,23 @@ impl Default for WindowSettings {
 }
 
 table! { WindowSettings {
-    "rule" => (.rule) value,
-    "ticks" => (.ticks) value,
-    "max_wires" => (.max_wires) value,
-    "max_strips" => (.max_strips) value,
-    "max_gap_wires" => (.max_gap_wires) value,
-    "max_gap_strips" => (.max_gap_strips) value,
-    "max_amplitude_ratio" => (.max_amplitude_ratio) thousandths,
-    "separate" => (.separate) value,
+    /// A window ends `ticks` after its first hit (box) or after its latest one (gap).
+    "rule" => (.rule) AsItIs,
+    /// Length in ticks.
+    "ticks" => (.ticks) AsItIs { "minimum": 1, "maximum": i32::MAX, "x-unit": "ticks" },
+    /// Wires of a neutron at most.
+    "max_wires" => (.max_wires) AsItIs { "minimum": 1 },
+    /// Strips of a neutron at most.
+    "max_strips" => (.max_strips) AsItIs { "minimum": 1 },
+    /// Wires that may be missing in all between those of a neutron; 0: they are neighbours one by one.
+    "max_gap_wires" => (.max_gap_wires) AsItIs,
+    /// Strips that may be missing in all between those of a neutron; 0: they are neighbours one by one.
+    "max_gap_strips" => (.max_gap_strips) AsItIs,
+    /// How many times as large as the other one the sum of a plane's amplitudes may be. In thousandths.
+    "max_amplitude_ratio" => (.max_amplitude_ratio) Thousandths { "minimum": 1, "maximum": LARGEST_RATIO },
+    /// Two groups of wires and two of strips in a window are two neutrons: the stronger wires belong to the stronger strips, if both pairs
+    /// are within `max_amplitude_ratio`. If not, or if the groups of a plane are equal, the hits are counted as `ambiguous`.
+    "separate" => (.separate) AsItIs,
 } }
 
 defaults! {
@@ -100,20 +111,26 @@ defaults! {
 }
 
 /// Largest `max_amplitude_ratio`.
-const LARGEST_RATIO: f64 = 1e6;
+pub(super) const LARGEST_RATIO: f64 = 1e6;
 
-/// A ratio of amplitudes in thousandths.
-pub(super) fn thousandths<'de, A: MapAccess<'de>>(
-    _: &Option<u32>,
-    values: &mut A,
-) -> Result<Option<u32>, A::Error> {
-    Ok(Some(values.next_value::<Thousandths>()?.0))
-}
-
-/// A ratio of at least 1.
-#[derive(Deserialize)]
+/// A ratio of amplitudes, at least 1, in thousandths.
+#[derive(Deserialize, JsonSchema)]
 #[serde(try_from = "f64")]
-struct Thousandths(u32);
+pub(super) struct Thousandths(u32);
+
+impl Form<Option<u32>> for Thousandths {
+    fn read<'de, A: MapAccess<'de>>(_: &Option<u32>, values: &mut A) -> Result<Option<u32>, A::Error> {
+        Ok(Some(values.next_value::<Self>()?.0))
+    }
+
+    fn schema(_: &Option<u32>, _: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "number" })
+    }
+
+    fn written(current: &Option<u32>) -> Value {
+        json!(current.map(|thousandths| f64::from(thousandths) / 1000.0))
+    }
+}
 
 impl TryFrom<f64> for Thousandths {
     type Error = RefusedValue;

@@ -6,7 +6,7 @@
 use super::settings::{WindowRule, WindowSettings};
 
 /// A hit in an open window.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, get_size2::GetSize)]
 pub(super) struct KeptHit {
     /// 0 for wires, 1 for strips.
     pub(super) plane: u8,
@@ -17,7 +17,7 @@ pub(super) struct KeptHit {
 }
 
 /// Hits of one plane, added up.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, get_size2::GetSize)]
 pub(super) struct PlaneSums {
     /// One bit for each wire or strip that was hit.
     pub(super) map: u64,
@@ -81,7 +81,7 @@ impl PlaneSums {
 }
 
 /// When windows end, in ticks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, get_size2::GetSize)]
 pub(super) struct WindowRules {
     length: u64,
     gap: bool,
@@ -106,7 +106,7 @@ impl WindowRules {
 }
 
 /// The open window of a cassette. Its size is a power of two, so that finding it takes a shift.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, get_size2::GetSize)]
 #[repr(align(128))]
 pub(super) struct Window {
     /// Time of the first hit: the time of the event.
@@ -124,12 +124,6 @@ impl Window {
     pub(super) fn new(rules: &WindowRules) -> Self {
         let kept = if rules.keeps_hits { rules.max_hits as usize } else { 0 };
         Self { start: 0, anchor: 0, planes: [PlaneSums::NONE; 2], kept: Vec::with_capacity(kept) }
-    }
-
-    /// Memory of the kept hits in bytes.
-    pub(super) fn memory_bound(rules: &WindowRules) -> usize {
-        let kept = if rules.keeps_hits { rules.max_hits as usize } else { 0 };
-        size_of::<Self>() + kept * size_of::<KeptHit>()
     }
 
     /// Hits in the window; 0 if it is closed.

@@ -2,7 +2,8 @@
 
 use evforge_core::settings::RefusedValue;
 use evforge_wire::mesytec::LARGEST_ADC;
-use serde::Deserialize;
+use schemars::{JsonSchema, json_schema};
+use serde::{Deserialize, Serialize};
 
 /// Largest factor: the largest amplitude then just fits 16 bits.
 pub const LARGEST_FACTOR: u16 = 16;
@@ -13,7 +14,7 @@ pub const MOST_FACTORS: usize = 1024;
 const AMPLITUDES: usize = LARGEST_ADC as usize + 1;
 
 /// A factor that amplitudes are multiplied with: 0 to [`LARGEST_FACTOR`].
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, get_size2::GetSize, Deserialize, Serialize)]
 #[serde(try_from = "f64")]
 pub struct Factor(f64);
 
@@ -39,6 +40,10 @@ impl Factor {
     }
 }
 
+evforge_core::written_as! {
+    Factor: |_generator| json_schema!({ "type": "number", "minimum": 0, "maximum": LARGEST_FACTOR });
+}
+
 impl TryFrom<f64> for Factor {
     type Error = RefusedValue;
 
@@ -56,14 +61,14 @@ impl PartialEq for Factor {
 impl Eq for Factor {}
 
 /// What happens to the amplitude of a channel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, get_size2::GetSize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct AmplitudeFilter {
     /// Least rescaled amplitude that is taken.
     pub min: u16,
     /// Largest rescaled amplitude that is taken.
     pub max: u16,
-    /// Multiplied before the limits are looked at.
+    /// The amplitude is multiplied with it and rounded to the nearest whole number (halves up), before the limits are looked at.
     #[serde(rename = "rescale")]
     pub factor: Factor,
 }
@@ -88,7 +93,7 @@ impl AmplitudeFilter {
 }
 
 /// Tables of rescaled amplitudes, one for each factor: the hot path multiplies nothing.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, get_size2::GetSize)]
 pub struct RescaledAmplitudes {
     factors: Vec<Factor>,
     tables: Vec<u16>,
@@ -105,11 +110,6 @@ impl RescaledAmplitudes {
         });
         // Settings are checked for MOST_FACTORS before.
         number as u16
-    }
-
-    /// Memory in bytes.
-    pub fn memory_bound(&self) -> usize {
-        self.factors.capacity() * size_of::<Factor>() + self.tables.capacity() * size_of::<u16>()
     }
 
     /// The amplitude rescaled with the factor of a table.

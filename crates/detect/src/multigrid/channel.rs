@@ -10,7 +10,7 @@
 //! ```
 
 /// A channel. The default is none: it changes nothing when it is taken.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, get_size2::GetSize)]
 pub struct Channel(u64);
 
 const SPECIAL: u32 = 63;

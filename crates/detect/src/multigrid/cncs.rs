@@ -1,18 +1,17 @@
 //! The Multi-Grid demonstrator at CNCS, 2016: packets in, events out (EFU formats of 2018, section 2.5).
 
 use super::counters::CncsCounters;
-use super::outlet::{Outlet, TakeEvents, Way};
 use super::settings::{CncsSettings, EventTime};
+use crate::outlet::{Outlet, Placed};
 use crate::packet_gate::PacketGate;
+use crate::pipeline::{Checked, Out, Pipeline, Sources, Stage};
 use crate::settings::SettingsError;
 use evforge_core::clock::WrappingClock;
 use evforge_core::counter::CounterSnapshot;
-use evforge_core::detector::{Detector, Progress};
-use evforge_core::event::{EventBatch, PixelId};
+use evforge_core::event::PixelId;
 use evforge_core::geometry::LogicalGeometry;
-use evforge_core::ledger::{DetectorLedger, SourceLedger};
 use evforge_core::monitor::{ChannelGroup, MonitorData, MonitorPlan};
-use evforge_core::packet::{Packet, PacketBatch};
+use evforge_core::packet::Packet;
 use evforge_wire::cncs::{
     CHANNELS, GROUP_BYTES, Group, Groups, LARGEST_PACKET, LARGEST_VALUE, TIME_BITS, groups,
 };
@@ -21,7 +20,7 @@ use evforge_wire::cncs::{
 const LARGEST_GROUP_COUNT: usize = LARGEST_PACKET / GROUP_BYTES;
 
 /// Wires, grids and pixels of the demonstrator.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, get_size2::GetSize)]
 pub struct CncsGeometry {
     panel: u32,
     modules: u32,
@@ -89,19 +88,11 @@ fn calibration(given: &[u16]) -> Box<[u16]> {
 }
 
 /// The demonstrator at CNCS.
-#[derive(Debug)]
-pub struct MultiGridCncs {
-    gate: PacketGate,
-    former: Former,
-    outlet: Outlet,
-    /// Bytes of the packet under way that are still to be looked at, after the batch has filled up.
-    resume_at: Option<usize>,
-    monitor: Option<Box<MonitorData>>,
-}
+pub type MultiGridCncs = Pipeline<CncsStage>;
 
-/// What forms the events of a packet.
-#[derive(Debug)]
-struct Former {
+/// Packets of the demonstrator to events: one for each group at most.
+#[derive(Debug, get_size2::GetSize)]
+pub struct CncsStage {
     geometry: CncsGeometry,
     clock: WrappingClock,
     event_time: EventTime,
@@ -118,81 +109,83 @@ impl MultiGridCncs {
     /// The first invalid setting.
     pub fn new(settings: &CncsSettings) -> Result<Self, SettingsError> {
         settings.check()?;
-        Ok(Self {
-            gate: PacketGate::new(LARGEST_PACKET),
-            former: Former {
-                geometry: CncsGeometry::new(settings)?,
-                clock: WrappingClock::new(TIME_BITS),
-                event_time: settings.time.event_time,
-                wire_threshold: settings.wire_threshold,
-                grid_threshold: settings.grid_threshold,
-                drop_double_neutrons: settings.drop_double_neutrons,
-                counters: CncsCounters::default(),
-            },
-            outlet: Outlet::new(&settings.time, LARGEST_GROUP_COUNT)?,
-            resume_at: None,
-            monitor: None,
-        })
-    }
-
-    /// Takes a packet, or the rest of it. False if the batch filled up before its end.
-    fn take_packet(&mut self, packet: &Packet<'_>, events: &mut EventBatch) -> bool {
-        if self.resume_at.is_none() && !self.begin_packet(packet) {
-            return true;
-        }
-        let from = self.resume_at.take().unwrap_or(0);
-        let mut found = groups(packet.bytes.get(from..).unwrap_or_default());
-        let before = events.len();
-        let complete = match self.outlet.begin_packet(events) {
-            Way::Straight(mut way) => self.former.form(&mut found, &mut way),
-            Way::Ordered(mut way) => self.former.form(&mut found, &mut way),
+        let stage = CncsStage {
+            geometry: CncsGeometry::new(settings)?,
+            clock: WrappingClock::new(TIME_BITS),
+            event_time: settings.time.event_time,
+            wire_threshold: settings.wire_threshold,
+            grid_threshold: settings.grid_threshold,
+            drop_double_neutrons: settings.drop_double_neutrons,
+            counters: CncsCounters::default(),
         };
-        self.outlet.end_packet((events.len() - before) as u64);
-        if !complete {
-            let whole_words = packet.bytes.len() / 4 * 4;
-            self.resume_at = Some(whole_words - found.bytes_left());
-        }
-        complete
-    }
-
-    /// Counts a packet and checks it. False if there is nothing to be formed from it.
-    fn begin_packet(&mut self, packet: &Packet<'_>) -> bool {
-        if !self.gate.admit_unnumbered(packet) {
-            return false;
-        }
-        let mut found = groups(packet.bytes);
-        let mut count = 0_u64;
-        for group in found.by_ref() {
-            count += 1;
-            if let Some(monitor) = &mut self.monitor {
-                watch(&group, &self.former, monitor);
-            }
-        }
-        self.former.counters.error_bytes += found.error_bytes() as u64;
-        let usable = count > 0;
-        let outcome = if usable {
-            Ok(())
-        } else {
-            Err((|counters| &mut counters.packets_without_groups) as fn(&mut CncsCounters) -> &mut u64)
-        };
-        self.gate.settle(packet, outcome, &mut self.former.counters);
-        usable
+        let rules = settings.time.order_rules(LARGEST_GROUP_COUNT)?;
+        let outlet = Outlet::new(settings.time.tick_length()?, rules.as_ref(), 1, LARGEST_GROUP_COUNT);
+        let logical = stage.geometry.logical;
+        let gate = PacketGate::new(LARGEST_PACKET);
+        Ok(Self::of((stage, outlet), logical, gate, Sources::unnumbered("CNCS")))
     }
 }
 
-impl Former {
-    /// Forms the events of groups. False if the way out filled up before the last.
-    fn form(&mut self, found: &mut Groups<'_>, way: &mut impl TakeEvents) -> bool {
+impl Stage for CncsStage {
+    type Former = Outlet;
+    type Counters = CncsCounters;
+    type Content<'a> = &'a [u8];
+    /// Bytes that have been looked at.
+    type UnderWay = usize;
+
+    fn parse<'a>(&self, packet: &Packet<'a>) -> Checked<&'a [u8], Self> {
+        Ok(packet.bytes)
+    }
+
+    fn begin(&mut self, bytes: &&[u8], _: Option<usize>) -> Checked<usize, Self> {
+        let mut found = groups(bytes);
+        if found.next().is_some() {
+            return Ok(0);
+        }
+        self.counters.error_bytes += found.error_bytes() as u64;
+        Err(|counters| &mut counters.packets_without_groups)
+    }
+
+    fn watch(&self, bytes: &&[u8], _: usize, monitor: &mut MonitorData) {
+        groups(bytes).for_each(|group| watch_group(&group, self, monitor));
+    }
+
+    fn take(&mut self, bytes: &&[u8], from: usize, out: Out<'_, Outlet>) -> Option<usize> {
+        let Out { former: outlet, events, .. } = out;
+        let mut found = groups(bytes.get(from..).unwrap_or_default());
+        let is_complete = self.form(&mut found, &mut outlet.begin_packet(0, events));
+        outlet.end_packet(0, events);
+        let left_over = bytes.len() % 4;
+        self.counters.error_bytes += (found.error_bytes() - if is_complete { 0 } else { left_over }) as u64;
+        (!is_complete).then(|| bytes.len() - left_over - found.bytes_left())
+    }
+
+    fn counters_mut(&mut self) -> &mut CncsCounters {
+        &mut self.counters
+    }
+
+    fn counters(&self, outlet: &Outlet) -> CounterSnapshot {
+        CounterSnapshot::of(&self.counters).and(&outlet.counters())
+    }
+
+    fn begin_monitor(&self, _: &Outlet) -> MonitorData {
+        MonitorData::new(monitor_plan(self))
+    }
+}
+
+impl CncsStage {
+    /// Forms the events of groups. False if there was no room before the last.
+    fn form(&mut self, found: &mut Groups<'_>, placed: &mut Placed<'_>) -> bool {
         loop {
-            if way.is_full() {
+            if placed.is_full() {
                 return false;
             }
             let Some(group) = found.next() else { return true };
-            self.form_group(&group, way);
+            self.form_group(&group, placed);
         }
     }
 
-    fn form_group(&mut self, group: &Group, way: &mut impl TakeEvents) {
+    fn form_group(&mut self, group: &Group, placed: &mut Placed<'_>) {
         let Self { geometry, counters, .. } = self;
         counters.readouts += 1;
         #[cfg(test)]
@@ -220,19 +213,19 @@ impl Former {
             0 => counters.outside_geometry += 1,
             pixel => {
                 counters.hits_in_events += 1;
-                way.take(ticks, pixel);
+                placed.take(ticks, pixel);
             }
         }
     }
 }
 
 /// Collects monitor data of a group.
-fn watch(group: &Group, former: &Former, monitor: &mut MonitorData) {
+fn watch_group(group: &Group, stage: &CncsStage, monitor: &mut MonitorData) {
     for (channel, value) in group.values.into_iter().enumerate() {
         monitor.readout(channel, value);
     }
     let amplitudes = [group.wire_amplitude(), group.grid_amplitude()];
-    let seen = [former.wire_threshold, former.grid_threshold];
+    let seen = [stage.wire_threshold, stage.grid_threshold];
     let seen = [amplitudes[0] >= seen[0], amplitudes[1] >= seen[1]];
     for plane in (0..2).filter(|&plane| seen[plane]) {
         monitor.cluster(plane, 1);
@@ -249,10 +242,10 @@ fn watch(group: &Group, former: &Former, monitor: &mut MonitorData) {
 const WIRE_WORD: usize = 0;
 const GRID_WORD: usize = 4;
 
-fn monitor_plan(former: &Former) -> MonitorPlan {
+fn monitor_plan(stage: &CncsStage) -> MonitorPlan {
     let threshold = |word| match word {
-        WIRE_WORD => former.wire_threshold,
-        GRID_WORD => former.grid_threshold,
+        WIRE_WORD => stage.wire_threshold,
+        GRID_WORD => stage.grid_threshold,
         _ => 0,
     };
     let words = ChannelGroup::new("data words", CHANNELS).with_thresholds((0..CHANNELS).map(threshold));
@@ -261,62 +254,5 @@ fn monitor_plan(former: &Former) -> MonitorPlan {
         planes: vec!["wires", "grids"],
         amplitude_bits: 14,
         cluster_amplitude_bits: 14,
-    }
-}
-
-impl Detector for MultiGridCncs {
-    fn ingest(&mut self, packets: &PacketBatch<'_>, from: usize, events: &mut EventBatch) -> Progress {
-        let mut taken = from;
-        loop {
-            if !self.outlet.make_room(events) {
-                return Progress { taken, full: true };
-            }
-            let Some(packet) = packets.get(taken) else { return Progress { taken, full: false } };
-            if !self.take_packet(&packet, events) {
-                return Progress { taken, full: true };
-            }
-            taken += 1;
-        }
-    }
-
-    fn publish_closed(&mut self, events: &mut EventBatch) -> bool {
-        self.outlet.publish_closed(events)
-    }
-
-    fn close(&mut self, events: &mut EventBatch) -> bool {
-        self.outlet.close(events)
-    }
-
-    fn ledger(&self) -> DetectorLedger {
-        let received = self.gate.counters().packets_received;
-        let sources = (received > 0).then(|| SourceLedger::unnumbered("CNCS".into(), received));
-        let counters = CounterSnapshot::of(self.gate.counters()).and(&self.former.counters);
-        DetectorLedger {
-            sources: sources.into_iter().collect(),
-            counters: counters.and(&self.outlet.counters()),
-            masked: Vec::new(),
-            ..DetectorLedger::default()
-        }
-    }
-
-    fn geometry(&self) -> LogicalGeometry {
-        self.former.geometry.logical
-    }
-
-    fn newest_time_ns(&self) -> Option<u64> {
-        self.outlet.newest_time_ns()
-    }
-
-    fn memory_bound(&self) -> usize {
-        let tables = 2 * (usize::from(LARGEST_VALUE) + 1) * size_of::<u16>();
-        size_of::<Self>() + tables + self.outlet.memory_bound()
-    }
-
-    fn set_monitoring(&mut self, on: bool) {
-        self.monitor = on.then(|| Box::new(MonitorData::new(monitor_plan(&self.former))));
-    }
-
-    fn monitor(&self) -> Option<&MonitorData> {
-        self.monitor.as_deref()
     }
 }

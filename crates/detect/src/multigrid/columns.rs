@@ -30,7 +30,7 @@ pub const PLANES: [&str; 2] = ["wires", "grids"];
 const GRIDS: u8 = 1;
 
 /// A hit of a wire or a grid.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, get_size2::GetSize)]
 pub struct ColumnHit {
     pub(super) time: u64,
     /// Plane and, below it, wire or grid.
@@ -82,7 +82,7 @@ impl ColumnHit {
 }
 
 /// When windows end and which are neutrons.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, get_size2::GetSize)]
 pub struct ColumnRules {
     /// A hit that comes later than this after the latest one begins a new window. In ticks.
     pub gap: u64,
@@ -93,7 +93,7 @@ pub struct ColumnRules {
 }
 
 /// The open window of a column.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, get_size2::GetSize)]
 pub(super) struct Window<R> {
     /// Time of the first hit: the time of the event.
     start: u64,
@@ -148,7 +148,7 @@ impl<R: Reconstruction> Window<R> {
 }
 
 /// All columns of a detector.
-#[derive(Debug)]
+#[derive(Debug, get_size2::GetSize)]
 pub struct Columns<R> {
     windows: Vec<Window<R>>,
     rules: ColumnRules,
@@ -157,7 +157,7 @@ pub struct Columns<R> {
 }
 
 /// The events of windows that were closed.
-#[derive(Debug)]
+#[derive(Debug, get_size2::GetSize)]
 pub(super) struct Found {
     geometry: LogicalGeometry,
     /// Where the first of the columns' own columns of pixels is: added to the pixels.
@@ -192,11 +192,6 @@ impl<R: Reconstruction> Columns<R> {
             found: Found::new(rules.max_grid_span, x_offsets, geometry, events),
         }
     }
-
-    /// Upper bound of the memory in bytes.
-    pub fn memory_bound(columns: usize, events: usize) -> usize {
-        columns * size_of::<Window<R>>() + Found::memory_bound(columns, events)
-    }
 }
 
 impl Found {
@@ -215,13 +210,6 @@ impl Found {
             formed_count: 0,
             formed: Vec::with_capacity(events),
         }
-    }
-
-    /// Upper bound of the memory in bytes, with that of [`channels`].
-    pub(super) fn memory_bound(columns: usize, events: usize) -> usize {
-        columns * size_of::<u32>()
-            + 2 * usize::from(COORDINATE_LIMIT) * size_of::<Channel>()
-            + events * size_of::<TimedEvent>()
     }
 
     /// Finds the neutron of hits that belong together, or counts why there is none.

@@ -46,20 +46,6 @@ evforge_core::counters! {
 }
 
 evforge_core::counters! {
-    /// Counters of the way out, which both read-outs share.
-    pub struct OutletCounters: "multigrid-outlet" {
-        events_formed: Enters(Events), Events, "Events formed, before they are put into order.";
-        late: Discarded(Events), Events, "Events that came after their time had been closed.";
-        unconfirmed_jump: Discarded(Events), Events, "Events with a jump in time that the next packet did not confirm.";
-        held: Held(Events), Events, "Events that wait for their turn at this moment.";
-        events: Leaves(Events), Events, "Events handed out.";
-        forward_jumps: Information, Times, "Confirmed steps ahead of the clock by more than sorting.forward_jump.";
-        clock_restarts: Information, Times, "Restarts of the clock.";
-        forced_closings: Information, Times, "Times that waiting events were closed early for want of room: an alarm.";
-    }
-}
-
-evforge_core::counters! {
     /// Counters of columns whose hits meet in windows of time.
     pub struct ColumnCounters: "multigrid-columns" {
         group_too_large: Discarded(Hits), Hits, "Hits of windows that reached sorting.max_group_hits.";

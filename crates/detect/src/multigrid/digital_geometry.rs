@@ -11,7 +11,7 @@ use evforge_core::monitor::{ChannelGroup, MonitorPlan, threshold_of_readouts};
 use evforge_wire::mesytec::{ADDRESSES, DataWord, LARGEST_ADC, SLOTS};
 
 /// Where a channel is wired to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, get_size2::GetSize)]
 pub struct Place {
     /// A wire, or else a grid.
     pub is_wire: bool,
@@ -22,7 +22,7 @@ pub struct Place {
 }
 
 /// Where the wire or grid of a channel is, for a table.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, get_size2::GetSize)]
 pub struct Coordinates {
     /// Column of a wire, row of a grid.
     pub across: u16,
@@ -31,7 +31,7 @@ pub struct Coordinates {
 }
 
 /// A channel that a wire or grid is wired to.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, get_size2::GetSize)]
 struct Wired {
     place: Place,
     /// Its entry if every amplitude were just taken.
@@ -52,7 +52,7 @@ impl Wired {
 const UNMAPPED: u32 = u32::MAX;
 
 /// Readouts that make no hit, by reason.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, get_size2::GetSize)]
 pub struct Refused {
     /// No wire or grid is wired to the channel.
     pub unmapped: u64,
@@ -63,7 +63,7 @@ pub struct Refused {
 }
 
 /// All channels.
-#[derive(Debug)]
+#[derive(Debug, get_size2::GetSize)]
 pub struct DigitalGeometry {
     /// One entry for each slot of a data word.
     channels: Box<[Channel; SLOTS]>,
@@ -217,17 +217,6 @@ impl DigitalGeometry {
             group.planes = wired.map(|wired| u8::from(!wired.place.is_wire)).collect();
         }
         plan
-    }
-
-    /// Memory in bytes.
-    pub fn memory_bound(&self) -> usize {
-        size_of_val(&*self.channels)
-            + size_of_val(&*self.coordinates)
-            + self.wired.capacity() * size_of::<Wired>()
-            + self.amplitudes.memory_bound()
-            + self.mask.memory_bound()
-            + self.first_index.capacity() * size_of::<usize>()
-            + self.plan.memory_bound()
     }
 }
 

@@ -8,6 +8,7 @@ use super::vessels::{LARGEST_ADC, LAYERS, MOST_ROWS, VesselSettings, VesselWirin
 use crate::beam_monitors::BeamMonitorSettings;
 use crate::ess::files::calibration::{WiredHybrids, calibration};
 use crate::ess::files::efu::HybridAddress;
+use crate::ess::settings::{FENS, RINGS};
 use crate::ess::{
     CalibratedVmm, EssSettings, HybridSettings, MaskedVmmChannels, ModuleDetector, ModuleFormer, VmmSettings,
     ticks,
@@ -22,8 +23,9 @@ use crate::vmm_files::FileContent;
 use crate::workers::Workers;
 use evforge_core::detector::Detector;
 use evforge_core::geometry::LogicalGeometry;
-use evforge_core::quantity::picoseconds;
+use evforge_core::quantity::InPicoseconds;
 use evforge_core::settings::RefusedValue;
+use schemars::JsonSchema;
 use serde::Deserialize;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -32,8 +34,9 @@ use std::sync::Arc;
 const LONGEST_GAP: Picoseconds = 1_000_000_000;
 
 /// A Multi-Grid with the ESS readout: the section `[ess_multigrid]`.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(try_from = "Section")]
+#[schemars(with = "Section")]
 pub struct EssMultiGridSettings {
     /// Header, pulses and order: the table `[ess]`.
     pub ess: EssSettings,
@@ -60,46 +63,80 @@ pub struct EssMultiGridSettings {
 }
 
 /// The section as it is written.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(inline)]
 struct Section {
+    /// How the channels of a front end (FEN) are wired. `"trex"`: wires on hybrid 0, grids on hybrids 1 and 2; FENs with an odd number read the
+    /// second half of the wires. `"let"`: grids on hybrid 0, wires on hybrid 1 with the channels of each pair swapped; rings with an even
+    /// number read the second half.
     wiring: VesselWiring,
+    /// Pixels across. There are 16 layers.
     #[serde(default = "columns")]
+    #[schemars(range(min = 1))]
     columns: u32,
+    /// Pixels up.
     #[serde(default = "rows")]
+    #[schemars(range(min = 1, max = 4096))]
     rows: u32,
+    /// How wires and grids make a position. `"centroid"` is the wire and the grid nearest to the mean, weighted with the amplitudes, of their
+    /// numbers; wires are numbered along the beam, then across. It is what the ESS event formation unit does, and the strategy of the shipped
+    /// configurations. `"center-mass"` takes the mean of columns and layers apart, and differs where wires of two columns have a signal.
     #[serde(default = "centroid")]
     strategy: Strategy,
-    #[serde(default = "gap", deserialize_with = "picoseconds")]
+    /// Hits of a FEN belong to one neutron as long as the next comes no later than this after the latest one.
+    #[serde(default = "gap", with = "InPicoseconds")]
+    #[schemars(extend("x-range" = "above 0, at most 1 ms"))]
     gap: Picoseconds,
+    /// Most grids from the first to the last of a neutron.
     #[serde(default = "max_grid_span")]
+    #[schemars(range(min = 1))]
     max_grid_span: u16,
+    /// Tells several neutrons in one window apart: see [pairing](#pairing-several-neutrons-in-one-window). Its second plane is that of the
+    /// grids.
     #[serde(default)]
     pairing: PairingSettings,
+    /// Least amplitude of a hit.
     #[serde(default = "min_adc")]
+    #[schemars(range(max = 1023), extend("x-unit" = "ADC counts"))]
     min_adc: u16,
+    /// `{ rings = [0], fens = [0, 1], x_offset = 0 }`: all those FENs of all those rings read one vessel, 12 columns wide.
     vessels: Vec<VesselEntry>,
+    /// Channels to leave out.
     #[serde(default)]
     mask: Vec<MaskedVmmChannels>,
+    /// Calibrations of channels: an amplitude becomes (amplitude − offset) × slope.
     #[serde(default)]
     calibration: Vec<CalibratedVmm>,
+    /// The same as JSON: `vmm_calibration` of vmm-essdat, by ring, FEN and VMM; see [files in JSON](#files-in-json). Times in it have no effect.
+    #[schemars(extend("x-unit" = "file"))]
     calibration_file: Option<PathBuf>,
 }
 
 /// An entry of `vessels`.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct VesselEntry {
+    /// The rings.
+    #[schemars(length(min = 1), inner(range(max = RINGS - 1)))]
     rings: Vec<u8>,
+    /// The FENs of each of these rings.
+    #[schemars(length(min = 1), inner(range(max = FENS - 1)))]
     fens: Vec<u8>,
+    /// Upside down: columns and grids run the other way.
     #[serde(default)]
     rotated: bool,
+    /// 51 grids instead of 140; needed with `"let"`.
     #[serde(default)]
     short: bool,
+    /// First column of pixels.
     #[serde(default)]
     x_offset: u16,
+    /// Row of grid 0.
     #[serde(default)]
     y_offset: u16,
+    /// Least amplitude of a hit in this vessel.
+    #[schemars(range(max = 1023), extend("x-unit" = "ADC counts"))]
     min_adc: Option<u16>,
 }
 
@@ -308,32 +345,25 @@ impl EssMultiGridSettings {
         detector.build(|share| self.paired_windows::<R>(share), ModuleFormer::with_payload_order)
     }
 
-    /// Windows that are one neutron each, and their memory.
-    fn joined_windows<R: Reconstruction>(&self, share: ModuleShare) -> (Columns<R>, usize) {
+    /// Windows that are one neutron each.
+    fn joined_windows<R: Reconstruction>(&self, share: ModuleShare) -> Columns<R> {
         let sorting = &self.ess.sorting;
         let x_offsets = self.x_offsets();
-        let (columns, events) = (x_offsets.len(), self.event_capacity(share));
         let rules = ColumnRules {
             gap: ticks::in_duration(self.gap),
             max_grid_span: self.max_grid_span,
             max_hits: u32::try_from(sorting.max_group_hits).unwrap_or(u32::MAX),
         };
-        let memory = Columns::<R>::memory_bound(columns, events);
-        (Columns::<R>::new(rules, x_offsets, self.geometry, events), memory)
+        Columns::<R>::new(rules, x_offsets, self.geometry, self.event_capacity(share))
     }
 
-    /// Windows that may have several neutrons, and their memory.
-    fn paired_windows<R: Reconstruction>(
-        &self,
-        share: ModuleShare,
-    ) -> (PairedWindows<ColumnNeutrons<R>>, usize) {
+    /// Windows that may have several neutrons.
+    fn paired_windows<R: Reconstruction>(&self, share: ModuleShare) -> PairedWindows<ColumnNeutrons<R>> {
         let x_offsets = self.x_offsets();
         let (columns, events) = (x_offsets.len(), self.event_capacity(share));
         let rules = PairedRules::new(&self.pairing, ticks::in_duration(self.gap), [1; 2]);
         let neutrons = ColumnNeutrons::<R>::new(self.max_grid_span, x_offsets, self.geometry, events);
-        let memory = ColumnNeutrons::<R>::memory_bound(columns, events)
-            + PairedWindows::<ColumnNeutrons<R>>::memory_bound(columns);
-        (PairedWindows::new(columns, rules, neutrons), memory)
+        PairedWindows::new(columns, rules, neutrons)
     }
 
     fn event_capacity(&self, share: ModuleShare) -> usize {

@@ -3,18 +3,17 @@
 use super::counters::MesytecCounters;
 use super::digital_geometry::{DigitalGeometry, Place, Refused};
 use super::double_neutron::{DoubleNeutrons, Extents, NotLookedFor};
-use super::outlet::{Outlet, TakeEvents, Way};
 use super::reconstruction::{CenterMass, Centroid, Maximum, Miss, Prioritized, Reconstruction};
 use super::settings::{DoubleNeutronRule, EventTime, MesytecSettings, Strategy};
+use crate::outlet::{Outlet, Placed};
 use crate::packet_gate::{Discard, PacketGate};
+use crate::pipeline::{Checked, Out, Pipeline, Sources, Stage};
 use crate::settings::SettingsError;
 use evforge_core::counter::CounterSnapshot;
-use evforge_core::detector::{Detector, Progress};
-use evforge_core::event::EventBatch;
 use evforge_core::geometry::LogicalGeometry;
-use evforge_core::ledger::{DetectorLedger, SourceLedger};
+use evforge_core::ledger::DetectorLedger;
 use evforge_core::monitor::MonitorData;
-use evforge_core::packet::{Packet, PacketBatch};
+use evforge_core::packet::Packet;
 use evforge_wire::mesytec::{
     Datagram, LARGEST_PACKET, Rejection, Trigger, TriggerClock, TriggerFault, Triggers,
 };
@@ -23,23 +22,16 @@ use evforge_wire::mesytec::{
 const LARGEST_TRIGGER_COUNT: usize = LARGEST_PACKET / 16;
 
 /// A Multi-Grid read out by VMMR modules behind one SIS3153.
-#[derive(Debug)]
-pub struct MultiGrid {
-    gate: PacketGate,
-    former: Former,
-    strategy: Strategy,
-    discard_damaged_packets: bool,
-    outlet: Outlet,
-    /// Where the packet under way goes on, in words, after the batch has filled up in the middle of it.
-    resume_at: Option<usize>,
-    monitor: Option<Box<MonitorData>>,
-}
+pub type MultiGrid = Pipeline<MesytecStage>;
 
-/// What forms the events of a packet.
-#[derive(Debug)]
-struct Former {
+/// Packets of an SIS3153 to events: one for each trigger at most.
+#[derive(Debug, get_size2::GetSize)]
+pub struct MesytecStage {
     geometry: LogicalGeometry,
     digital: DigitalGeometry,
+    strategy: Strategy,
+    discard_damaged_packets: bool,
+    #[get_size(ignore)]
     clock: TriggerClock,
     event_time: EventTime,
     /// What the times of events count from.
@@ -66,80 +58,79 @@ impl MultiGrid {
             Strategy::Prioritized => Prioritized::content(place, &geometry),
             Strategy::Centroid => Centroid::content(place, &geometry),
         };
-        let spoofed = settings.spoof_high_time;
-        Ok(Self {
-            gate: PacketGate::new(LARGEST_PACKET),
-            former: Former {
-                geometry,
-                digital: DigitalGeometry::new(settings, content),
-                clock: if spoofed { TriggerClock::counted() } else { TriggerClock::extended() },
-                event_time: settings.time.event_time,
-                origin: 0,
-                double_neutrons: settings.double_neutrons,
-                drop_double_neutrons: settings.drop_double_neutrons,
-                refused: Refused::default(),
-                counters: MesytecCounters::default(),
-            },
+        let stage = MesytecStage {
+            geometry,
+            digital: DigitalGeometry::new(settings, content),
             strategy: settings.strategy,
             discard_damaged_packets: settings.discard_damaged_packets,
-            outlet: Outlet::new(&settings.time, LARGEST_TRIGGER_COUNT)?,
-            resume_at: None,
-            monitor: None,
-        })
-    }
-
-    /// Takes a packet, or the rest of it. False if the batch filled up before its end.
-    #[inline]
-    fn take_packet(&mut self, packet: &Packet<'_>, events: &mut EventBatch) -> bool {
-        if self.resume_at.is_none() && !self.begin_packet(packet) {
-            return true;
-        }
-        let from = self.resume_at.take().unwrap_or(0);
-        // Has been parsed before.
-        let Ok(datagram) = Datagram::parse(packet.bytes) else { return true };
-        let mut triggers = datagram.triggers_from(from);
-        let before = events.len();
-        let complete = {
-            let (former, strategy) = (&mut self.former, self.strategy);
-            match self.outlet.begin_packet(events) {
-                Way::Straight(mut way) => former.form_with(strategy, &mut triggers, &mut way),
-                Way::Ordered(mut way) => former.form_with(strategy, &mut triggers, &mut way),
-            }
+            clock: if settings.spoof_high_time { TriggerClock::counted() } else { TriggerClock::extended() },
+            event_time: settings.time.event_time,
+            origin: 0,
+            double_neutrons: settings.double_neutrons,
+            drop_double_neutrons: settings.drop_double_neutrons,
+            refused: Refused::default(),
+            counters: MesytecCounters::default(),
         };
-        self.outlet.end_packet((events.len() - before) as u64);
-        if !complete {
-            self.resume_at = Some(datagram.word_count() - triggers.words_left());
-        }
-        complete
+        let rules = settings.time.order_rules(LARGEST_TRIGGER_COUNT)?;
+        let outlet = Outlet::new(settings.time.tick_length()?, rules.as_ref(), 1, LARGEST_TRIGGER_COUNT);
+        let gate = PacketGate::new(LARGEST_PACKET);
+        Ok(Self::of((stage, outlet), geometry, gate, Sources::unnumbered("SIS3153")))
     }
+}
 
-    /// Counts a packet and checks it. False if there is nothing to be formed from it.
+impl Stage for MesytecStage {
+    type Former = Outlet;
+    type Counters = MesytecCounters;
+    type Content<'a> = Datagram<'a>;
+    /// Where it goes on, in words.
+    type UnderWay = usize;
+
     #[inline]
-    fn begin_packet(&mut self, packet: &Packet<'_>) -> bool {
-        if !self.gate.admit_unnumbered(packet) {
-            return false;
-        }
-        let outcome = match Datagram::parse(packet.bytes) {
-            Err(rejection) => Err(reason(rejection)),
-            Ok(datagram) if self.discard_damaged_packets && !datagram.is_undamaged() => Err(DAMAGED),
-            Ok(_) => Ok(()),
-        };
-        let usable = outcome.is_ok();
-        self.gate.settle(packet, outcome, &mut self.former.counters);
-        if usable && self.monitor.is_some() {
-            self.watch(packet);
-        }
-        usable
+    fn parse<'a>(&self, packet: &Packet<'a>) -> Checked<Datagram<'a>, Self> {
+        Datagram::parse(packet.bytes).map_err(reason)
     }
 
-    /// Collects monitor data of a packet.
+    #[inline]
+    fn begin(&mut self, datagram: &Datagram<'_>, _: Option<usize>) -> Checked<usize, Self> {
+        if self.discard_damaged_packets && !datagram.is_undamaged() { Err(DAMAGED) } else { Ok(0) }
+    }
+
     #[cold]
-    fn watch(&mut self, packet: &Packet<'_>) {
-        let Self { monitor: Some(monitor), former, .. } = self else { return };
-        let Ok(datagram) = Datagram::parse(packet.bytes) else { return };
+    fn watch(&self, datagram: &Datagram<'_>, _: usize, monitor: &mut MonitorData) {
         for trigger in datagram.triggers().flatten() {
-            watch_trigger(&trigger, &former.digital, monitor);
+            watch_trigger(&trigger, &self.digital, monitor);
         }
+    }
+
+    #[inline]
+    fn take(&mut self, datagram: &Datagram<'_>, from: usize, out: Out<'_, Outlet>) -> Option<usize> {
+        let Out { former: outlet, events, .. } = out;
+        let mut triggers = datagram.triggers_from(from);
+        let is_complete = self.form_all(&mut triggers, &mut outlet.begin_packet(0, events));
+        outlet.end_packet(0, events);
+        (!is_complete).then(|| datagram.word_count() - triggers.words_left())
+    }
+
+    fn counters_mut(&mut self) -> &mut MesytecCounters {
+        &mut self.counters
+    }
+
+    fn counters(&self, outlet: &Outlet) -> CounterSnapshot {
+        let counters = MesytecCounters {
+            unmapped_channel: self.refused.unmapped,
+            outside_limits: self.refused.filtered,
+            masked: self.refused.masked,
+            ..self.counters
+        };
+        CounterSnapshot::of(&counters).and(&outlet.counters())
+    }
+
+    fn begin_monitor(&self, _: &Outlet) -> MonitorData {
+        MonitorData::new(self.digital.monitor_plan())
+    }
+
+    fn complete(&self, _: &Outlet, ledger: &mut DetectorLedger) {
+        ledger.masked = self.digital.mask().ledger(self.digital.plan());
     }
 }
 
@@ -152,52 +143,47 @@ struct Taken<R, D> {
     hits: u64,
 }
 
-impl Former {
-    /// As [`Former::form`], with what the settings say.
+impl MesytecStage {
+    /// As [`MesytecStage::form`], with what the settings say.
     #[inline]
-    fn form_with(
-        &mut self,
-        strategy: Strategy,
-        triggers: &mut Triggers<'_>,
-        way: &mut impl TakeEvents,
-    ) -> bool {
-        match strategy {
-            Strategy::Maximum => self.form_looking::<Maximum>(triggers, way),
-            Strategy::CenterMass => self.form_looking::<CenterMass>(triggers, way),
-            Strategy::Prioritized => self.form_looking::<Prioritized>(triggers, way),
-            Strategy::Centroid => self.form_looking::<Centroid>(triggers, way),
+    fn form_all(&mut self, triggers: &mut Triggers<'_>, placed: &mut Placed<'_>) -> bool {
+        match self.strategy {
+            Strategy::Maximum => self.form_looking::<Maximum>(triggers, placed),
+            Strategy::CenterMass => self.form_looking::<CenterMass>(triggers, placed),
+            Strategy::Prioritized => self.form_looking::<Prioritized>(triggers, placed),
+            Strategy::Centroid => self.form_looking::<Centroid>(triggers, placed),
         }
     }
 
-    /// As [`Former::form`], looking for double neutrons if there is a rule for them.
+    /// As [`MesytecStage::form`], looking for double neutrons if there is a rule for them.
     #[inline]
     fn form_looking<R: Reconstruction>(
         &mut self,
         triggers: &mut Triggers<'_>,
-        way: &mut impl TakeEvents,
+        placed: &mut Placed<'_>,
     ) -> bool {
         match self.double_neutrons {
-            None => self.form::<R, NotLookedFor>(triggers, way),
-            Some(_) => self.form::<R, Extents>(triggers, way),
+            None => self.form::<R, NotLookedFor>(triggers, placed),
+            Some(_) => self.form::<R, Extents>(triggers, placed),
         }
     }
 
-    /// Forms the events of triggers. False if the way out filled up before the last.
+    /// Forms the events of triggers. False if there was no room before the last.
     #[inline]
     fn form<R: Reconstruction, D: DoubleNeutrons>(
         &mut self,
         triggers: &mut Triggers<'_>,
-        way: &mut impl TakeEvents,
+        placed: &mut Placed<'_>,
     ) -> bool {
         // In registers while the packet lasts.
         let mut clock = self.clock;
         let complete = loop {
-            if way.is_full() {
+            if placed.is_full() {
                 break false;
             }
             match triggers.next() {
                 None => break true,
-                Some(Ok(trigger)) => self.form_trigger::<R, D>(&trigger, &mut clock, way),
+                Some(Ok(trigger)) => self.form_trigger::<R, D>(&trigger, &mut clock, placed),
                 Some(Err(damage)) => {
                     self.counters.damaged_triggers += 1;
                     self.counters.words_in_damage += damage.words as u64;
@@ -214,7 +200,7 @@ impl Former {
         &mut self,
         trigger: &Trigger<'_>,
         clock: &mut TriggerClock,
-        way: &mut impl TakeEvents,
+        placed: &mut Placed<'_>,
     ) {
         let Self { digital, refused, counters, .. } = self;
         let rule = self.double_neutrons.unwrap_or_default();
@@ -262,7 +248,7 @@ impl Former {
             EventTime::Clock => end.time,
             EventTime::Raw2018 => u64::from(end.time.wrapping_sub(self.origin) as u32),
         };
-        way.take(ticks, pixel);
+        placed.take(ticks, pixel);
     }
 }
 
@@ -313,68 +299,6 @@ fn watch_trigger(trigger: &Trigger<'_>, digital: &DigitalGeometry, monitor: &mut
     }
     if let [(1.., wires), (1.., grids)] = planes {
         monitor.pair(wires, grids);
-    }
-}
-
-impl Detector for MultiGrid {
-    fn ingest(&mut self, packets: &PacketBatch<'_>, from: usize, events: &mut EventBatch) -> Progress {
-        let mut taken = from;
-        loop {
-            if !self.outlet.make_room(events) {
-                return Progress { taken, full: true };
-            }
-            let Some(packet) = packets.get(taken) else { return Progress { taken, full: false } };
-            if !self.take_packet(&packet, events) {
-                return Progress { taken, full: true };
-            }
-            taken += 1;
-        }
-    }
-
-    fn publish_closed(&mut self, events: &mut EventBatch) -> bool {
-        self.outlet.publish_closed(events)
-    }
-
-    fn close(&mut self, events: &mut EventBatch) -> bool {
-        self.outlet.close(events)
-    }
-
-    fn ledger(&self) -> DetectorLedger {
-        let received = self.gate.counters().packets_received;
-        let refused = self.former.refused;
-        let counters = MesytecCounters {
-            unmapped_channel: refused.unmapped,
-            outside_limits: refused.filtered,
-            masked: refused.masked,
-            ..self.former.counters
-        };
-        let sources = (received > 0).then(|| SourceLedger::unnumbered("SIS3153".into(), received));
-        DetectorLedger {
-            sources: sources.into_iter().collect(),
-            counters: CounterSnapshot::of(self.gate.counters()).and(&counters).and(&self.outlet.counters()),
-            masked: self.former.digital.mask().ledger(self.former.digital.plan()),
-            ..DetectorLedger::default()
-        }
-    }
-
-    fn geometry(&self) -> LogicalGeometry {
-        self.former.geometry
-    }
-
-    fn newest_time_ns(&self) -> Option<u64> {
-        self.outlet.newest_time_ns()
-    }
-
-    fn memory_bound(&self) -> usize {
-        size_of::<Self>() + self.former.digital.memory_bound() + self.outlet.memory_bound()
-    }
-
-    fn set_monitoring(&mut self, on: bool) {
-        self.monitor = on.then(|| Box::new(MonitorData::new(self.former.digital.monitor_plan())));
-    }
-
-    fn monitor(&self) -> Option<&MonitorData> {
-        self.monitor.as_deref()
     }
 }
 

@@ -18,7 +18,6 @@
 //! | [`digital_geometry`] | (bus, channel) to wire or grid, worked out beforehand |
 //! | [`reconstruction`] | hits of a trigger to its pixel: the three strategies |
 //! | [`double_neutron`] | two neutrons in one trigger |
-//! | [`outlet`] | events in the order (time, pixel), or as they come |
 //! | [`counters`] | what is counted, with the laws |
 //! | [`mesytec`] | [`MultiGrid`]: VMMR modules behind an SIS3153, as a [`Detector`](evforge_core::detector::Detector) |
 //! | [`cncs`] | [`MultiGridCncs`]: the demonstrator at CNCS, 2016 |
@@ -36,15 +35,15 @@ pub mod digital_geometry;
 pub mod double_neutron;
 pub mod ess_readout;
 pub mod mesytec;
-pub mod outlet;
 pub mod paired_columns;
 pub mod reconstruction;
 mod section;
 pub mod settings;
 pub mod vessels;
 
+pub use crate::outlet::OutletCounters;
 pub use cncs::MultiGridCncs;
-pub use counters::{CncsCounters, ColumnCounters, MesytecCounters, OutletCounters};
+pub use counters::{CncsCounters, ColumnCounters, MesytecCounters};
 pub use ess_readout::EssMultiGridSettings;
 pub use mesytec::MultiGrid;
 pub use settings::MultiGridSettings;

@@ -33,7 +33,7 @@ impl From<WindowHit> for ColumnHit {
 }
 
 /// Where the neutrons of all columns were.
-#[derive(Debug)]
+#[derive(Debug, get_size2::GetSize)]
 pub struct ColumnNeutrons<R> {
     found: Found,
     channels: Box<[Channel]>,
@@ -49,11 +49,6 @@ impl<R: Reconstruction> ColumnNeutrons<R> {
         Self { found, channels, reconstruction: PhantomData }
     }
 
-    /// Upper bound of the memory in bytes.
-    pub fn memory_bound(columns: usize, events: usize) -> usize {
-        Found::memory_bound(columns, events)
-    }
-
     #[inline(always)]
     fn channel(&self, hit: ColumnHit) -> Channel {
         self.channels.get(usize::from(hit.channel)).copied().unwrap_or_default()
@@ -61,7 +56,7 @@ impl<R: Reconstruction> ColumnNeutrons<R> {
 }
 
 /// Hits of a column, added up.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, get_size2::GetSize)]
 pub struct ColumnSums<R> {
     window: Window<R>,
     /// A bit for each wire and grid that was hit, counted from `origins`.

@@ -21,7 +21,7 @@ pub enum Miss {
 }
 
 /// Takes the hits of one trigger and finds its pixel.
-pub trait Reconstruction: Default {
+pub trait Reconstruction: Default + get_size2::GetSize {
     /// What this reconstruction needs to know of a channel: the content of its entry in the table.
     /// Its coordinates unless given.
     fn content(place: &Place, _geometry: &LogicalGeometry) -> u32 {
@@ -42,7 +42,7 @@ pub trait Reconstruction: Default {
 const OUTSIDE: u32 = 1 << 31;
 
 /// The wire and the grid with the largest amplitude; of equal ones the last. An amplitude of 0 counts.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, get_size2::GetSize)]
 pub struct Maximum {
     /// Amplitude in the upper half, part of the pixel in the lower; 0 before the first.
     wire: u64,
@@ -104,7 +104,7 @@ fn layer(channel: Channel) -> u64 {
 }
 
 /// Sums over the wires and the grids of a neutron, weighted with the amplitudes.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, get_size2::GetSize)]
 struct Sums {
     wires: u64,
     columns: u64,
@@ -128,7 +128,7 @@ impl Sums {
 
 /// The mean position of wires and of grids, weighted with the amplitudes. Columns, layers and rows have a mean each,
 /// rounded down (EFU formats of 2018, section 2.4).
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, get_size2::GetSize)]
 pub struct CenterMass(Sums);
 
 impl Reconstruction for CenterMass {
@@ -147,7 +147,7 @@ impl Reconstruction for CenterMass {
 /// The wire and the grid that are nearest to the mean, weighted with the amplitudes (ESS readout formats, section 3).
 /// Wires are counted along the layers, then along the columns, and their mean is that of these numbers: right where a
 /// neutron fires wires that are neighbours along the beam, as it does because columns are insulated from one another.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, get_size2::GetSize)]
 pub struct Centroid(Sums);
 
 impl Reconstruction for Centroid {
@@ -172,14 +172,14 @@ impl Reconstruction for Centroid {
 }
 
 /// The mean position of those wires, and of those grids, that have the largest amplitude.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, get_size2::GetSize)]
 pub struct Prioritized {
     wire: Largest,
     grid: Largest,
 }
 
 /// The channels with the largest amplitude so far.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, get_size2::GetSize)]
 struct Largest {
     amplitude: u64,
     count: u64,

@@ -9,11 +9,13 @@ use crate::tick::TickLength;
 use evforge_core::geometry::{GeometryError, LogicalGeometry};
 use evforge_wire::cncs::LARGEST_VALUE;
 use evforge_wire::mesytec::LARGEST_ADC;
-use serde::{Deserialize, Deserializer};
+use get_size2::GetSize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeSet;
 
 /// How the wires and grids of a trigger, or of a window of time, make a position (EFU formats of 2018, section 2.4).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, GetSize, Deserialize, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Strategy {
     /// The wire and the grid with the largest amplitude; of equal ones the last.
@@ -41,7 +43,7 @@ impl Strategy {
 }
 
 /// What the time of an event counts from.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, GetSize, Deserialize, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EventTime {
     /// The zero of the detector's clock.
@@ -123,35 +125,43 @@ impl TimeSettings {
 }
 
 /// Amplitude filters of the wires or of the grids of a bus.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct FilterSettings {
     /// For all channels.
     pub blanket: AmplitudeFilter,
     /// For single ones, in place of the blanket: their index and their filter.
     #[serde(deserialize_with = "exceptions")]
+    #[schemars(with = "Vec<Exception>")]
     pub exceptions: Vec<(u16, AmplitudeFilter)>,
 }
 
 /// A filter for a single channel, with its index.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Exception {
+    /// The raw channel of a wire; of a grid its number, from 0.
+    idx: u16,
+    /// Least rescaled amplitude that is taken.
+    #[serde(default)]
+    min: u16,
+    /// Largest rescaled amplitude that is taken.
+    #[serde(default = "largest")]
+    max: u16,
+    /// Multiplied before the limits are looked at.
+    #[serde(default = "unchanged")]
+    rescale: Factor,
+}
+
+fn largest() -> u16 {
+    u16::MAX
+}
+
+fn unchanged() -> Factor {
+    Factor::ONE
+}
+
 fn exceptions<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<(u16, AmplitudeFilter)>, D::Error> {
-    #[derive(Deserialize)]
-    #[serde(deny_unknown_fields)]
-    struct Exception {
-        idx: u16,
-        #[serde(default)]
-        min: u16,
-        #[serde(default = "largest")]
-        max: u16,
-        #[serde(default = "unchanged")]
-        rescale: Factor,
-    }
-    fn largest() -> u16 {
-        u16::MAX
-    }
-    fn unchanged() -> Factor {
-        Factor::ONE
-    }
     let entries = Vec::deserialize(deserializer)?.into_iter();
     let filter = |Exception { idx, min, max, rescale }| (idx, AmplitudeFilter { min, max, factor: rescale });
     Ok(entries.map(filter).collect())
@@ -166,7 +176,7 @@ impl FilterSettings {
 }
 
 /// One bus of VMMR modules: a column of the detector with its wires and grids.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BusSettings {
     /// Channels; those from `max_wire` on are grids.
@@ -187,7 +197,7 @@ pub struct BusSettings {
     /// Layers run the other way.
     #[serde(default)]
     pub flipped_z: bool,
-    /// Filters of the wires, by the *raw* channel (section 2.3 calls it a quirk).
+    /// Filters of the wires, by the raw channel.
     #[serde(default)]
     pub wire_filters: FilterSettings,
     /// Filters of the grids, by the number of the grid.
@@ -214,7 +224,7 @@ impl Default for BusSettings {
 
 /// When a trigger is taken for two neutrons: wires, or grids, with at least this amplitude lie at least so far
 /// apart.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, GetSize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DoubleNeutronRule {
     /// Least amplitude, after rescaling, of the wires and grids that are looked at.

@@ -29,7 +29,9 @@ const SHORT_GRIDS: u16 = 51;
 pub(super) const LARGEST_ADC: u16 = 1023;
 
 /// How the channels of a front end are wired.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, schemars::JsonSchema, serde::Serialize,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum VesselWiring {
     /// Wires on hybrid 0, grids on 1 and 2; FENs with an odd number have the second half of the wires.

@@ -10,7 +10,7 @@ use evforge_core::geometry::LogicalGeometry;
 use evforge_core::quantity::Frequency;
 use evforge_core::settings::RefusedValue;
 use serde::de::{Deserialize, Deserializer, Error};
-use table::{defaults, picoseconds, table, value};
+use table::{AsItIs, Time, defaults, table};
 
 /// Picoseconds: all durations of the settings. Times of the electronics must be whole picoseconds.
 pub type Picoseconds = u64;
@@ -18,7 +18,7 @@ pub type Picoseconds = u64;
 pub use evforge_core::settings::SettingsError;
 
 /// Time order: what is late, what is a jump, and how much may be held.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, get_size2::GetSize)]
 pub struct SortingSettings {
     /// How much older than the newest hit of its own source a hit may be.
     pub window: Picoseconds,
@@ -69,14 +69,30 @@ impl HeldHits {
 }
 
 table! { SortingSettings {
-    "window" => (.window) picoseconds,
-    "forward_jump" | "leap" => (.forward_jump) picoseconds,
-    "restart" => (.restart) picoseconds,
-    "source_lag" => (.source_lag) picoseconds,
-    "max_held_hits" => (.max_held_hits) value,
-    "max_group_hits" => (.max_group_hits) value,
-    "decimation" => (.decimation) value,
-    "highest_rate" => (.highest_rate) value,
+    /// How much older than the newest hit of its own source (card, board, queue) a hit may be. Older ones are `late`. Events are delayed by
+    /// this time.
+    "window" => (.window) Time { "x-range": "above 0, at most 1 s" },
+    /// A forward jump of a source's time by more than this must be confirmed by its next packet; otherwise the hits are discarded
+    /// (`unconfirmed_jump`, until 0.2 `unconfirmed_leap`). If the time of all other sources comes there first, that confirms it as well: a
+    /// source that is silent for long loses nothing.
+    "forward_jump" | "leap" => (.forward_jump) Time { "x-range": "at least `window`" },
+    /// A step back by more than this, confirmed by the next packet, is a restart of the source's clock: a new epoch.
+    "restart" => (.restart) Time { "x-range": "at least `window`" },
+    /// A source that is further than this behind the leading one, in data time, no longer holds the others back.
+    "source_lag" => (.source_lag) Time { "x-range": "at least `window`" },
+    /// Most hits per plane that wait. About 40 bytes of memory per hit, plane and panel. If they do not suffice, time is closed early: an
+    /// alarm, counted in `forced_closings`. [How many are enough](#hits-that-wait).
+    "max_held_hits" => (.max_held_hits) AsItIs { "minimum": SMALLEST_HELD_HITS, "maximum": 1 << 30, "x-unit": "hits" },
+    /// Most hits of one time group, and most clusters that wait for the other plane. Larger groups are discarded (`group_too_large`).
+    "max_group_hits" => (.max_group_hits) AsItIs { "minimum": 1, "maximum": 1 << 20, "x-unit": "hits" },
+    /// This many low bits of each hit's time, in ticks, are left out from sorting on; of a Gd-GEM only. With the clocks of VMM3a, 68 ticks
+    /// are 1 ns: 10 bits are steps of 15 ns. Groups, clusters, matching and the times of events then count in these steps, and more hits
+    /// are among the latest of a cluster. Keep the steps well below the largest times between hits. Hits that become equal are treated as
+    /// hits of equal time always are: in which order they came does not matter, within a source and between sources.
+    "decimation" => (.decimation) AsItIs { "minimum": 0, "maximum": LARGEST_DECIMATION, "x-unit": "bits" },
+    /// Hits per second at the peak of a pulse, on the busiest plane (or module). It changes nothing: `evforge run --check` says whether
+    /// `max_held_hits` is enough for it.
+    "highest_rate" => (.highest_rate) AsItIs,
 } }
 
 defaults! {
@@ -172,18 +188,44 @@ impl SortingSettings {
     }
 }
 
+/// The table `geometry` of a flat detector.
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct FlatGeometry {
+    /// Columns of pixels.
+    #[schemars(range(min = 1))]
+    nx: u32,
+    /// Rows of pixels.
+    #[schemars(range(min = 1))]
+    ny: u32,
+}
+
+/// The table `geometry` of a detector of one or several flat panels.
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PanelGeometry {
+    /// Columns of pixels of a panel.
+    #[schemars(range(min = 1))]
+    nx: u32,
+    /// Rows of pixels of a panel.
+    #[schemars(range(min = 1))]
+    ny: u32,
+    /// Panels. Pixels of a panel follow those of the panel before.
+    #[serde(default = "one")]
+    #[schemars(range(min = 1))]
+    panels: u32,
+}
+
+fn one() -> u32 {
+    1
+}
+
 /// Reads the table `geometry` of a flat detector: columns and rows, `nx` and `ny`.
 ///
 /// # Errors
 /// What is wrong with it.
 pub fn flat_geometry<'de, D: Deserializer<'de>>(deserializer: D) -> Result<LogicalGeometry, D::Error> {
-    #[derive(serde::Deserialize)]
-    #[serde(deny_unknown_fields)]
-    struct Geometry {
-        nx: u32,
-        ny: u32,
-    }
-    let Geometry { nx, ny } = Geometry::deserialize(deserializer)?;
+    let FlatGeometry { nx, ny } = FlatGeometry::deserialize(deserializer)?;
     LogicalGeometry::flat(nx, ny).map_err(|error| D::Error::custom(RefusedValue::new(error.to_string())))
 }
 
@@ -192,18 +234,7 @@ pub fn flat_geometry<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Logic
 /// # Errors
 /// What is wrong with it.
 pub fn panel_geometry<'de, D: Deserializer<'de>>(deserializer: D) -> Result<LogicalGeometry, D::Error> {
-    #[derive(serde::Deserialize)]
-    #[serde(deny_unknown_fields)]
-    struct Geometry {
-        nx: u32,
-        ny: u32,
-        #[serde(default = "one")]
-        panels: u32,
-    }
-    fn one() -> u32 {
-        1
-    }
-    let Geometry { nx, ny, panels } = Geometry::deserialize(deserializer)?;
+    let PanelGeometry { nx, ny, panels } = PanelGeometry::deserialize(deserializer)?;
     let geometry = LogicalGeometry::new(nx, ny, 1, panels);
     geometry.map_err(|error| D::Error::custom(RefusedValue::new(error.to_string())))
 }

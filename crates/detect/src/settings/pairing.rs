@@ -2,38 +2,45 @@
 
 use super::{Picoseconds, SettingsError};
 use crate::pairing::Ambiguous;
-use evforge_core::quantity::{TimeSpan, picoseconds};
+use evforge_core::quantity::{InPicoseconds, TimeSpan};
 use evforge_core::settings::RefusedValue;
-use serde::Deserialize;
+use schemars::{JsonSchema, json_schema};
+use serde::{Deserialize, Serialize, Serializer};
 
 /// How several neutrons in one window are told apart: the table `pairing`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct PairingSettings {
-    /// Whether they are at all, and what happens to pairs that another pairing would be nearly as good as.
+    /// `"join"`: all hits of a window are one neutron's, or none, and the other keys have no effect. Else clusters are paired, and a pair is
+    /// *ambiguous* where another pairing would be nearly as good: `"nearest"` makes it an event, `"drop"` does not. Both count it
+    /// (`ambiguous_pairs`).
     pub ambiguous: Ambiguous,
-    /// Hits of a cluster come at most so long after another hit of it.
-    #[serde(deserialize_with = "picoseconds")]
+    /// A hit belongs to a cluster if it comes no later than this after one of its hits on the same or a neighbouring channel.
+    #[serde(with = "InPicoseconds")]
+    #[schemars(extend("x-range" = "above 0, at most 1 ms"))]
     pub max_cluster_gap: Picoseconds,
-    /// Clusters whose mean times differ by more are no neutron's.
-    #[serde(deserialize_with = "picoseconds")]
+    /// How far apart the mean times of two clusters of a neutron may be.
+    #[serde(with = "InPicoseconds")]
+    #[schemars(extend("x-range" = "above 0, at most 1 ms"))]
     pub max_difference: Picoseconds,
-    /// Clusters of which the larger charge is more than this many times the smaller one are none either.
+    /// How many times as large as the other one the larger charge of the two may be. In thousandths.
+    #[schemars(extend("x-range" = "above 1, at most 1000"))]
     pub max_amplitude_ratio: Option<Permille>,
-    /// Charge on the other plane for that on the wires, where a neutron is as most are: charges on wires are multiplied
-    /// with it before they are compared.
+    /// Charge on the second plane for that on the wires, as most neutrons have it: charges are compared after the wires' have been multiplied
+    /// with it.
     pub typical_amplitude_ratio: Permille,
-    /// How alike the clusters of a neutron usually are.
+    /// What the clusters of 99 of 100 neutrons differ by at most. Of several pairings the one is taken whose differences are smallest in units
+    /// of these.
     pub usual: UsualDifferences,
 }
 
 /// What the two clusters of a neutron usually differ by at most: 99 % of them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct UsualDifferences {
-    /// Difference of their mean times; [`PairingSettings::max_difference`] unless told otherwise.
+    /// Difference of their mean times; `max_difference` if it is left out.
     pub difference: Option<TimeSpan>,
-    /// The larger charge for the smaller one, if they are compared.
+    /// The larger charge for the smaller one; without it charges do not matter.
     pub amplitude_ratio: Option<Permille>,
 }
 
@@ -56,6 +63,16 @@ impl Default for PairingSettings {
 pub struct Permille(pub u32);
 
 const RATIOS: std::ops::RangeInclusive<f64> = 0.001..=1000.0;
+
+evforge_core::written_as! {
+    Permille: |_generator| json_schema!({ "type": "number", "minimum": RATIOS.start(), "maximum": RATIOS.end() });
+}
+
+impl Serialize for Permille {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_f64(f64::from(self.0) / 1000.0)
+    }
+}
 
 impl TryFrom<f64> for Permille {
     type Error = RefusedValue;

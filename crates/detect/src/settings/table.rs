@@ -2,9 +2,11 @@
 //!
 //! Types whose defaults are the same everywhere derive `Deserialize` with `#[serde(default)]` instead.
 
-use evforge_core::quantity::TimeSpan;
-use serde::Deserialize;
-use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
+use evforge_core::quantity::{SignedTime, TimeSpan};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
+use serde::ser::Serialize;
+use serde_json::{Map, Value, json};
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -21,11 +23,61 @@ pub trait Table: Sized {
     /// # Errors
     /// If it is not what is expected there.
     fn read<'de, A: MapAccess<'de>>(&mut self, key: usize, values: &mut A) -> Result<(), A::Error>;
+
+    /// The schema of the table, where these settings hold for keys that are left out.
+    fn schema(&self, generator: &mut SchemaGenerator) -> Schema;
 }
 
-/// Declares the keys of a [`Table`]: each with the place of its value and the function that reads it.
+/// The form in which a value is written.
+pub trait Form<T> {
+    /// Reads the value of a key; `current` is what holds without it.
+    ///
+    /// # Errors
+    /// If it is not what is expected there.
+    fn read<'de, A: MapAccess<'de>>(current: &T, values: &mut A) -> Result<T, A::Error>;
+
+    /// Its schema.
+    fn schema(current: &T, generator: &mut SchemaGenerator) -> Schema;
+
+    /// What holds without the key, as it is written; null if it cannot be written, or is another table.
+    fn written(current: &T) -> Value;
+}
+
+/// The schema of a key with what is said of it: its meaning, former names, and other words.
+pub(crate) fn declared(
+    mut schema: Schema,
+    meaning: &str,
+    default: Value,
+    former: &[&str],
+    words: Value,
+) -> Value {
+    schema.insert("description".into(), meaning.trim().into());
+    if !default.is_null() {
+        schema.insert("default".into(), default);
+    }
+    if !former.is_empty() {
+        schema.insert("x-former".into(), json!(former));
+    }
+    if let Value::Object(words) = words {
+        for (word, value) in words {
+            schema.insert(word, value);
+        }
+    }
+    schema.to_value()
+}
+
+/// The schema of a table with these keys, none of which must be there.
+pub(crate) fn table_schema(properties: Map<String, Value>) -> Schema {
+    json_schema!({ "type": "object", "properties": properties, "additionalProperties": false })
+}
+
+/// Declares the keys of a [`Table`]: each with its meaning, the place of its value, the form in which it is written, and what else a
+/// schema says of it (`evforge_core::schema`).
 macro_rules! table {
-    ($settings:ty { $($key:literal $(| $former:literal)* => ($($place:tt)+) $read:path,)+ }) => {
+    ($settings:ty { $(
+        $(#[doc = $meaning:literal])+
+        $key:literal $(| $former:literal)* => ($($place:tt)+) $form:ty $({ $($words:tt)+ })?,
+    )+ }) => {
         impl $crate::settings::table::Table for $settings {
             const KEYS: &'static [&'static [&'static str]] = &[$(&[$key $(, $former)*]),+];
             const NAMES: &'static [&'static str] = &[$($key),+];
@@ -35,11 +87,25 @@ macro_rules! table {
                 key: usize,
                 values: &mut A,
             ) -> Result<(), A::Error> {
+                use $crate::settings::table::Form;
                 match Self::NAMES.get(key).copied() {
-                    $(Some($key) => self $($place)+ = $read(&self $($place)+, values)?,)+
+                    $(Some($key) => self $($place)+ = <$form>::read(&self $($place)+, values)?,)+
                     _ => {}
                 }
                 Ok(())
+            }
+
+            fn schema(&self, generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                use $crate::settings::table::{Form, declared, table_schema};
+                let mut properties = serde_json::Map::new();
+                $({
+                    let current = &self $($place)+;
+                    let (schema, default) = (<$form>::schema(current, generator), <$form>::written(current));
+                    let words = serde_json::json!({ $($($words)+)? });
+                    let meaning = concat!($($meaning),+);
+                    properties.insert($key.to_owned(), declared(schema, meaning, default, &[$($former),*], words));
+                })+
+                table_schema(properties)
             }
         }
     };
@@ -67,41 +133,108 @@ macro_rules! defaults {
             ) -> Result<$settings, D::Error> {
                 serde::de::DeserializeSeed::deserialize($crate::settings::table::Over($default), table)
             }
+
+            /// Nothing: the keys of the table say what holds without them.
+            pub(crate) fn serialize<S: serde::ser::Serializer>(_: &$settings, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_none()
+            }
+        }
+
+        evforge_core::written_as! {
+            $name: |generator| $crate::settings::table::Table::schema(&Self::default(), generator);
         }
     )+};
 }
 pub(crate) use defaults;
 
-/// A value as it is written.
-pub fn value<'de, T: Deserialize<'de>, A: MapAccess<'de>>(_: &T, values: &mut A) -> Result<T, A::Error> {
-    values.next_value()
-}
+/// A value as its type says.
+pub enum AsItIs {}
 
 /// A duration.
-pub fn picoseconds<'de, A: MapAccess<'de>>(_: &u64, values: &mut A) -> Result<u64, A::Error> {
-    Ok(values.next_value::<TimeSpan>()?.picoseconds)
-}
-
-/// A duration that need not be there.
-pub fn some_picoseconds<'de, A: MapAccess<'de>>(
-    _: &Option<u64>,
-    values: &mut A,
-) -> Result<Option<u64>, A::Error> {
-    Ok(Some(values.next_value::<TimeSpan>()?.picoseconds))
-}
+pub enum Time {}
 
 /// A duration that may be below zero: with a minus in front.
-pub fn signed_picoseconds<'de, A: MapAccess<'de>>(_: &i64, values: &mut A) -> Result<i64, A::Error> {
-    let text = values.next_value::<String>()?;
-    let (sign, amount) = text.strip_prefix('-').map_or((1, text.as_str()), |amount| (-1, amount));
-    let span: TimeSpan = amount.parse().map_err(A::Error::custom)?;
-    let picoseconds = i64::try_from(span.picoseconds).map_err(A::Error::custom)?;
-    Ok(sign * picoseconds)
-}
+pub enum Signed {}
 
 /// A table in the table.
-pub fn over<'de, T: Table + Clone, A: MapAccess<'de>>(current: &T, values: &mut A) -> Result<T, A::Error> {
-    values.next_value_seed(Over(current.clone()))
+pub enum Inner {}
+
+impl<T> Form<T> for AsItIs
+where
+    T: for<'de> Deserialize<'de> + Serialize + JsonSchema,
+{
+    fn read<'de, A: MapAccess<'de>>(_: &T, values: &mut A) -> Result<T, A::Error> {
+        values.next_value()
+    }
+
+    fn schema(_: &T, generator: &mut SchemaGenerator) -> Schema {
+        T::json_schema(generator)
+    }
+
+    fn written(current: &T) -> Value {
+        json!(current)
+    }
+}
+
+impl Form<u64> for Time {
+    fn read<'de, A: MapAccess<'de>>(_: &u64, values: &mut A) -> Result<u64, A::Error> {
+        Ok(values.next_value::<TimeSpan>()?.picoseconds)
+    }
+
+    fn schema(_: &u64, generator: &mut SchemaGenerator) -> Schema {
+        TimeSpan::json_schema(generator)
+    }
+
+    fn written(&picoseconds: &u64) -> Value {
+        json!(TimeSpan { picoseconds })
+    }
+}
+
+impl Form<Option<u64>> for Time {
+    fn read<'de, A: MapAccess<'de>>(_: &Option<u64>, values: &mut A) -> Result<Option<u64>, A::Error> {
+        Ok(Some(values.next_value::<TimeSpan>()?.picoseconds))
+    }
+
+    fn schema(_: &Option<u64>, generator: &mut SchemaGenerator) -> Schema {
+        TimeSpan::json_schema(generator)
+    }
+
+    fn written(current: &Option<u64>) -> Value {
+        json!(current.map(|picoseconds| TimeSpan { picoseconds }))
+    }
+}
+
+impl Form<i64> for Signed {
+    fn read<'de, A: MapAccess<'de>>(_: &i64, values: &mut A) -> Result<i64, A::Error> {
+        let text = values.next_value::<String>()?;
+        let (sign, amount) = text.strip_prefix('-').map_or((1, text.as_str()), |amount| (-1, amount));
+        let span: TimeSpan = amount.parse().map_err(A::Error::custom)?;
+        let picoseconds = i64::try_from(span.picoseconds).map_err(A::Error::custom)?;
+        Ok(sign * picoseconds)
+    }
+
+    fn schema(_: &i64, generator: &mut SchemaGenerator) -> Schema {
+        SignedTime::json_schema(generator)
+    }
+
+    fn written(current: &i64) -> Value {
+        let sign = if *current < 0 { "-" } else { "" };
+        json!(format!("{sign}{}", TimeSpan { picoseconds: current.unsigned_abs() }))
+    }
+}
+
+impl<T: Table + Clone> Form<T> for Inner {
+    fn read<'de, A: MapAccess<'de>>(current: &T, values: &mut A) -> Result<T, A::Error> {
+        values.next_value_seed(Over(current.clone()))
+    }
+
+    fn schema(current: &T, generator: &mut SchemaGenerator) -> Schema {
+        current.schema(generator)
+    }
+
+    fn written(_: &T) -> Value {
+        Value::Null
+    }
 }
 
 /// Reads a table over settings that hold where it says nothing.

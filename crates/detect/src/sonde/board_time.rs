@@ -67,7 +67,7 @@ impl HeaderTime {
 }
 
 /// How a time becomes that of an event.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, get_size2::GetSize)]
 pub struct BoardTime {
     /// Whether 32 bits are extended to 64.
     pub extended: bool,

@@ -19,7 +19,7 @@
 //! | [`module_finder`] | address or port and system number to a module |
 //! | [`board_time`] | times of 32 bits to nanoseconds |
 //! | [`counters`] | what is counted, with the laws |
-//! | [`module`] | one module: its table, its sequence, its clock |
+//! | [`module`] | one module: its table, its clock |
 //! | [`pipeline`] | [`Sonde`]: all of it as a [`Detector`](evforge_core::detector::Detector) |
 
 pub mod board_time;

@@ -1,4 +1,4 @@
-//! One module: its pixels, its sequence, its clock.
+//! One module: its pixels, its clock.
 
 use super::board_time::{COUNTER_BITS, HeaderTime};
 use super::digital_geometry::{MODULE_CHANNELS, PixelTable, asic_channel, channel_index, pixel_table};
@@ -7,19 +7,16 @@ use crate::channel_mask::ChannelMask;
 use evforge_core::clock::WrappingClock;
 use evforge_core::event::PixelId;
 use evforge_core::geometry::LogicalGeometry;
-use evforge_core::sequence::SequenceTracker;
-use evforge_wire::sonde::{CHANNELS, HEADER_TIME_BITS, PACKET_COUNT_BITS, TriggerTimes};
+use evforge_wire::sonde::{CHANNELS, TriggerTimes};
 
 /// A module of the detector.
 // What every packet needs comes first: of hundreds of modules, little more than that stays in the caches.
-#[derive(Debug)]
+#[derive(Debug, get_size2::GetSize)]
 #[repr(C)]
 pub struct Module {
     clock: WrappingClock,
     /// What must be added to the pixels of a module in the corner to get its own; none if it has others.
     pixels_from: Option<PixelId>,
-    /// Follows the numbers of its packets.
-    pub sequence: SequenceTracker,
     pixels: Box<PixelTable>,
     /// Index of its first channel among those of all modules.
     first_channel: usize,
@@ -78,7 +75,6 @@ impl Module {
         Self {
             clock: WrappingClock::new(COUNTER_BITS),
             pixels_from: is_moved.then_some(pixels_from),
-            sequence: SequenceTracker::of_packets(PACKET_COUNT_BITS, HEADER_TIME_BITS),
             pixels,
             first_channel,
             group: group_number,

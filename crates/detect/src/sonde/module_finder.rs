@@ -8,7 +8,7 @@ use std::net::IpAddr;
 const NONE: u16 = u16::MAX;
 
 /// Finds a group by its address.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, get_size2::GetSize)]
 enum Groups {
     Any,
     BySource(Addresses),
@@ -16,9 +16,15 @@ enum Groups {
     ByPort(Vec<u16>),
 }
 
+/// Memory of places. Addresses do not say what they have on the heap: nothing.
+fn room_of<T>(places: &Vec<T>) -> usize {
+    places.capacity() * size_of::<T>()
+}
+
 /// Addresses with their groups, each near the place that its bits say, in at least twice as many places.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, get_size2::GetSize)]
 struct Addresses {
+    #[get_size(size_fn = room_of)]
     places: Vec<Option<(IpAddr, u16)>>,
 }
 
@@ -65,7 +71,7 @@ impl Addresses {
 }
 
 /// Finds modules. They are numbered through all groups, in the order of the settings.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, get_size2::GetSize)]
 pub struct ModuleFinder {
     groups: Groups,
     /// Module of each system of each group.
@@ -119,13 +125,6 @@ impl ModuleFinder {
         };
         let module = *self.modules.get(usize::from(group))?.get(usize::from(system))?;
         (module != NONE).then_some(usize::from(module))
-    }
-
-    /// Upper bound of the memory in bytes.
-    pub fn memory_bound(groups: &[GroupSettings]) -> usize {
-        let by_port = (1 << 16) * size_of::<u16>();
-        let by_source = Addresses::place_count(groups.len()) * size_of::<Option<(IpAddr, u16)>>();
-        groups.len() * size_of::<[u16; SYSTEMS]>() + by_source + by_port
     }
 }
 

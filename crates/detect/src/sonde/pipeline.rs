@@ -1,4 +1,4 @@
-//! The SoNDe pipeline: packets in, events out.
+//! The SoNDe pipeline: packets of its modules to events.
 
 use super::board_time::{BoardTime, HeaderTime};
 use super::counters::SondeCounters;
@@ -8,18 +8,20 @@ use super::module_finder::ModuleFinder;
 use super::settings::{EventSequence, SondeSettings};
 use crate::channel_mask::{ChannelMask, MaskEntry};
 use crate::event_order::{EventOrder, OrderRules, TimedEvent};
+use crate::outlet::{Outlet, Placed};
 use crate::packet_gate::{Discard, PacketGate};
+use crate::pipeline::{Checked, Number, Out, Pipeline, Sources, Stage};
 use crate::settings::SettingsError;
 use crate::source_clocks::ClockRules;
 use evforge_core::counter::CounterSnapshot;
-use evforge_core::detector::{Detector, Progress};
-use evforge_core::event::{Event, EventBatch};
-use evforge_core::geometry::LogicalGeometry;
-use evforge_core::ledger::{DetectorLedger, SourceLedger};
+use evforge_core::event::EventBatch;
+use evforge_core::ledger::DetectorLedger;
 use evforge_core::monitor::{ChannelGroup, MonitorData, MonitorPlan};
-use evforge_core::packet::{Packet, PacketBatch};
-use evforge_core::sequence::{SequenceTracker, Stamp};
-use evforge_wire::sonde::{CHANNELS, Content, LARGEST_PACKET, Rejection, SondePacket, TriggerTimes};
+use evforge_core::packet::Packet;
+use evforge_wire::sonde::{
+    CHANNELS, Content, HEADER_TIME_BITS, LARGEST_PACKET, PACKET_COUNT_BITS, Rejection, SondePacket,
+    TriggerTimes,
+};
 
 /// Readouts that a packet can have: samples of type 0xD4.
 const LARGEST_READOUT_COUNT: usize = LARGEST_PACKET / 5;
@@ -29,7 +31,7 @@ const TIME_LIMIT: u64 = 1 << 62;
 
 /// A packet of which some readouts have left, or none yet.
 #[derive(Clone, Copy, Debug)]
-struct UnderWay {
+pub struct UnderWay {
     module: usize,
     header: HeaderTime,
     /// The first readout that has not been looked at.
@@ -45,25 +47,18 @@ struct Readout {
 }
 
 /// A SoNDe detector with ROSMAP readout.
-#[derive(Debug)]
-pub struct Sonde {
-    geometry: LogicalGeometry,
+pub type Sonde = Pipeline<SondeStage>;
+
+/// Packets of modules to events: one for each readout that has a pixel.
+#[derive(Debug, get_size2::GetSize)]
+pub struct SondeStage {
     finder: ModuleFinder,
     modules: Vec<Module>,
     /// The pixels of a module in the corner.
     corner: PixelTable,
     time: BoardTime,
-    /// Puts events into the order of their times; none where they leave as they come.
-    order: Option<EventOrder>,
-    /// The events of a packet, on their way into that order.
-    placed: Vec<TimedEvent>,
     mask: ChannelMask,
-    /// The packet at which the event batch filled up.
-    under_way: Option<UnderWay>,
-    gate: PacketGate,
     counters: SondeCounters,
-    monitor: Option<Box<MonitorData>>,
-    memory_bound: usize,
 }
 
 impl Sonde {
@@ -83,34 +78,116 @@ impl Sonde {
             }
         }
         let rules = order_rules(settings, &time);
-        let ordered = settings.sequence == EventSequence::Time;
-        let order_bound = if ordered { EventOrder::memory_bound(&rules, modules.len()) } else { 0 };
-        let memory_bound = size_of::<Self>()
-            + modules.len()
-                * (size_of::<Module>() + size_of::<PixelTable>() + SequenceTracker::memory_bound())
-            + ModuleFinder::memory_bound(&settings.groups)
-            + mask.memory_bound()
-            + order_bound
-            + LARGEST_READOUT_COUNT * size_of::<TimedEvent>();
-        Ok(Self {
-            geometry: settings.geometry,
+        let outlet = Outlet::new(time.tick, rules.as_ref(), modules.len(), LARGEST_READOUT_COUNT);
+        let names = modules.iter().map(Module::name);
+        let sources = Sources::numbered(names, PACKET_COUNT_BITS, HEADER_TIME_BITS);
+        let stage = SondeStage {
             finder: ModuleFinder::new(&settings.groups),
-            order: ordered.then(|| EventOrder::new(&rules, modules.len())),
-            placed: Vec::with_capacity(if ordered { LARGEST_READOUT_COUNT } else { 0 }),
             corner: corner_pixels(&settings.geometry),
             modules,
             time,
             mask,
-            under_way: None,
-            gate: PacketGate::new(LARGEST_PACKET),
             counters: SondeCounters::default(),
-            monitor: None,
-            memory_bound,
+        };
+        let gate = PacketGate::new(LARGEST_PACKET);
+        Ok(Self::of((stage, outlet), settings.geometry, gate, sources))
+    }
+}
+
+impl Stage for SondeStage {
+    type Former = Outlet;
+    type Counters = SondeCounters;
+    type Content<'a> = SondePacket<'a>;
+    type UnderWay = UnderWay;
+
+    #[inline]
+    fn number(&self, packet: &Packet<'_>) -> Option<Number> {
+        let numbering = SondePacket::numbering(packet.bytes)?;
+        let source = self.finder.find(&packet.origin, numbering.system)?;
+        Some(Number { source, number: numbering.packet_count.into(), time: Some(numbering.time.into()) })
+    }
+
+    #[inline]
+    fn parse<'a>(&self, packet: &Packet<'a>) -> Checked<SondePacket<'a>, Self> {
+        SondePacket::parse(packet.bytes).map_err(reason)
+    }
+
+    #[inline]
+    fn begin(&mut self, packet: &SondePacket<'_>, module: Option<usize>) -> Checked<UnderWay, Self> {
+        let module = module.ok_or(UNKNOWN_MODULE)?;
+        let header = self.modules.get_mut(module).ok_or(UNKNOWN_MODULE)?.follow(packet.header.time);
+        self.counters.amplitude_samples += match &packet.content {
+            Content::TriggerTimes(_) => 0,
+            Content::SingleEvent(event) => event.samples().len() as u64,
+            Content::MultiEvent(multi) => (multi.len() * multi.samples_per_event()) as u64,
+        };
+        Ok(UnderWay { module, header, next: 0 })
+    }
+
+    #[cold]
+    fn watch(&self, packet: &SondePacket<'_>, begun: UnderWay, monitor: &mut MonitorData) {
+        if let Some(module) = self.modules.get(begun.module) {
+            watch(monitor, module, &packet.content);
+        }
+    }
+
+    #[inline]
+    fn take(
+        &mut self,
+        packet: &SondePacket<'_>,
+        started: UnderWay,
+        out: Out<'_, Outlet>,
+    ) -> Option<UnderWay> {
+        let Out { former, events, .. } = out;
+        let next = match (&packet.content, former.order()) {
+            (Content::TriggerTimes(times), None) => self.emit_trigger_times(started, *times, events),
+            (Content::TriggerTimes(times), Some((order, placed))) => {
+                order.begin_packet(started.module);
+                self.order_trigger_times(started, *times, order, placed);
+                order.end_packet();
+                None
+            }
+            (amplitudes, _) => {
+                let mut placed = former.begin_packet(started.module, events);
+                let next = self.place_amplitudes(started, amplitudes, &mut placed);
+                former.end_packet(started.module, events);
+                next
+            }
+        };
+        next.map(|next| UnderWay { next, ..started })
+    }
+
+    fn counters_mut(&mut self) -> &mut SondeCounters {
+        &mut self.counters
+    }
+
+    fn counters(&self, outlet: &Outlet) -> CounterSnapshot {
+        let ordered = outlet.counters();
+        CounterSnapshot::of(&SondeCounters {
+            hits_in_events: self.counters.hits_in_events + ordered.events,
+            events: self.counters.events + ordered.events,
+            late: ordered.late,
+            unconfirmed_jump: ordered.unconfirmed_jump,
+            forward_jumps: ordered.forward_jumps,
+            clock_restarts: ordered.clock_restarts,
+            held: ordered.held,
+            forced_closings: ordered.forced_closings,
+            ..self.counters
         })
     }
 
+    fn begin_monitor(&self, _: &Outlet) -> MonitorData {
+        MonitorData::new(self.monitor_plan())
+    }
+
+    fn complete(&self, _: &Outlet, ledger: &mut DetectorLedger) {
+        ledger.masked = self.mask.ledger(&self.monitor_plan());
+    }
+}
+
+impl SondeStage {
     /// The channels, for monitor data and masks.
-    pub fn monitor_plan(&self) -> MonitorPlan {
+    fn monitor_plan(&self) -> MonitorPlan {
         let group = |module: &Module| {
             let asics = (0..(MODULE_CHANNELS / CHANNELS) as u32).map(|asic| module.mask_keys(asic));
             let all = ChannelGroup::new(module.name(), MODULE_CHANNELS);
@@ -124,83 +201,7 @@ impl Sonde {
         }
     }
 
-    /// Takes a packet, or goes on with the one under way. False if the event batch filled up before its end.
-    fn take_packet(&mut self, packet: &Packet<'_>, events: &mut EventBatch) -> bool {
-        let (started, content) = match self.under_way.take() {
-            None => match self.begin_packet(packet) {
-                Some(begun) => begun,
-                None => return true,
-            },
-            Some(under_way) => match SondePacket::parse(packet.bytes) {
-                Ok(again) => (under_way, again.content),
-                Err(_) => return true,
-            },
-        };
-        let next = if self.order.is_some() {
-            self.put_into_order(started, &content);
-            None
-        } else {
-            self.emit(started, &content, events)
-        };
-        self.under_way = next.map(|next| UnderWay { next, ..started });
-        next.is_none()
-    }
-
-    /// Counts and checks a packet; none if it is of no use.
-    fn begin_packet<'a>(&mut self, packet: &Packet<'a>) -> Option<(UnderWay, Content<'a>)> {
-        let numbering = SondePacket::numbering(packet.bytes);
-        let place = numbering.and_then(|numbering| self.finder.find(&packet.origin, numbering.system));
-        let arrival = place.zip(numbering).and_then(|(place, numbering)| {
-            let module = self.modules.get_mut(place)?;
-            let stamp = Stamp::of(packet.bytes, packet.origin.arrival_ns, Some(numbering.time.into()));
-            Some(module.sequence.observe_packet(u64::from(numbering.packet_count), stamp))
-        });
-        if !self.gate.admit(packet, arrival) {
-            return None;
-        }
-        let begun = SondePacket::parse(packet.bytes).map_err(reason).and_then(|parsed| {
-            let module = place.ok_or(UNKNOWN_MODULE)?;
-            let header = self.modules.get_mut(module).ok_or(UNKNOWN_MODULE)?.follow(parsed.header.time);
-            Ok((UnderWay { module, header, next: 0 }, parsed.content))
-        });
-        let outcome = begun.as_ref().map(|_| ()).map_err(|counter| *counter);
-        self.gate.settle(packet, outcome, &mut self.counters);
-        let (started, content) = begun.ok()?;
-        self.counters.amplitude_samples += match &content {
-            Content::TriggerTimes(_) => 0,
-            Content::SingleEvent(event) => event.samples().len() as u64,
-            Content::MultiEvent(multi) => (multi.len() * multi.samples_per_event()) as u64,
-        };
-        if let Some(monitor) = &mut self.monitor {
-            watch(monitor, &self.modules[started.module], &content);
-        }
-        Some((started, content))
-    }
-
-    /// Appends the events of a packet as they come. Returns the readout to go on with if the batch filled up.
-    fn emit(&mut self, started: UnderWay, content: &Content<'_>, events: &mut EventBatch) -> Option<usize> {
-        match content {
-            Content::TriggerTimes(times) => self.emit_trigger_times(started, *times, events),
-            Content::SingleEvent(_) | Content::MultiEvent(_) => {
-                for (number, readout) in
-                    amplitude_readouts(content, started.header).enumerate().skip(started.next)
-                {
-                    if events.is_full() {
-                        return Some(number);
-                    }
-                    if let Some(hit) = self.place(started, readout) {
-                        let time_ns = self.time.tick.nanoseconds(hit.time);
-                        // There is room: just looked.
-                        let _has_room = events.push(Event { time_ns, pixel_id: hit.pixel_id });
-                        self.counters.hits_in_events += 1;
-                        self.counters.events += 1;
-                    }
-                }
-                None
-            }
-        }
-    }
-
+    /// Appends the events of trigger times as they come. Returns the one to go on with if the batch filled up.
     #[inline]
     fn emit_trigger_times(
         &mut self,
@@ -276,28 +277,34 @@ impl Sonde {
         self.counters.hits += 1;
         let time =
             if self.time.extended { started.header.extend(readout.time) } else { u64::from(readout.time) };
-        Some(TimedEvent { time, pixel_id })
+        Some(TimedEvent { time: time.min(TIME_LIMIT - 1), pixel_id })
     }
 
-    /// Counts the trigger times of a packet and gives them to `order`.
+    /// Gives the trigger times of a packet to the order, which has room for them.
     #[inline]
-    fn order_trigger_times(&mut self, started: UnderWay, times: TriggerTimes<'_>) {
+    fn order_trigger_times(
+        &mut self,
+        started: UnderWay,
+        times: TriggerTimes<'_>,
+        order: &mut EventOrder,
+        placed: &mut Vec<TimedEvent>,
+    ) {
         self.counters.readouts += times.len() as u64;
         #[cfg(test)]
         let times =
             if times.entries().any(|_| crate::ledger_tests::vanishes()) { times.since(1) } else { times };
-        if self.place_whole(started, times) {
+        if self.place_whole(started, times, order) {
             self.counters.hits += times.len() as u64;
         } else {
-            self.place_trigger_times(started, times);
-            self.push_placed(started);
+            self.place_trigger_times(started, times, placed);
+            order.push_all(started.module, placed);
         }
     }
 
     /// Gives the trigger times of a packet to `order` if they can be accepted as a whole.
     #[inline]
-    fn place_whole(&mut self, started: UnderWay, times: TriggerTimes<'_>) -> bool {
-        let Self { modules, order: Some(order), time, corner, .. } = self else { return false };
+    fn place_whole(&self, started: UnderWay, times: TriggerTimes<'_>, order: &mut EventOrder) -> bool {
+        let Self { modules, time, corner, .. } = self;
         let UnderWay { module: number, header, .. } = started;
         let module = &modules[number];
         let entries = times.entries();
@@ -326,8 +333,13 @@ impl Sonde {
     }
 
     /// Those trigger times of a packet that have a pixel are in `placed` then; the others are counted.
-    fn place_trigger_times(&mut self, started: UnderWay, times: TriggerTimes<'_>) {
-        let Self { modules, placed, counters, mask, time, .. } = self;
+    fn place_trigger_times(
+        &mut self,
+        started: UnderWay,
+        times: TriggerTimes<'_>,
+        placed: &mut Vec<TimedEvent>,
+    ) {
+        let Self { modules, counters, mask, time, .. } = self;
         let (module, header) = (&modules[started.module], started.header);
         let extended = time.extended;
         let time = |time| if extended { header.extend(time).min(TIME_LIMIT - 1) } else { u64::from(time) };
@@ -346,131 +358,23 @@ impl Sonde {
         counters.hits += placed.len() as u64;
     }
 
-    /// Counts the readouts of a packet of amplitudes; those that have a pixel are in `placed` then.
-    fn place_amplitudes(&mut self, started: UnderWay, content: &Content<'_>) {
-        self.placed.clear();
-        for readout in amplitude_readouts(content, started.header) {
-            if let Some(event) = self.place(started, readout) {
-                let time = event.time.min(TIME_LIMIT - 1);
-                self.placed.push(TimedEvent { time, ..event });
+    /// Counts the readouts of a packet of amplitudes, and places those that have a pixel. Returns the one to go on with if there was no
+    /// room.
+    fn place_amplitudes(
+        &mut self,
+        started: UnderWay,
+        content: &Content<'_>,
+        placed: &mut Placed<'_>,
+    ) -> Option<usize> {
+        for (number, readout) in amplitude_readouts(content, started.header).enumerate().skip(started.next) {
+            if placed.is_full() {
+                return Some(number);
+            }
+            if let Some(TimedEvent { time, pixel_id }) = self.place(started, readout) {
+                placed.take(time, pixel_id);
             }
         }
-    }
-
-    /// Gives the events of a packet to the sorter, which has room for them.
-    #[inline]
-    fn put_into_order(&mut self, started: UnderWay, content: &Content<'_>) {
-        let Some(order) = &mut self.order else { return };
-        order.begin_packet(started.module);
-        match content {
-            Content::TriggerTimes(times) => self.order_trigger_times(started, *times),
-            Content::SingleEvent(_) | Content::MultiEvent(_) => {
-                self.place_amplitudes(started, content);
-                self.push_placed(started);
-            }
-        }
-        let Some(order) = &mut self.order else { return };
-        order.end_packet();
-    }
-
-    fn push_placed(&mut self, started: UnderWay) {
-        if let Some(order) = &mut self.order {
-            order.push_all(started.module, &self.placed);
-        }
-    }
-
-    /// Appends the events whose time is closed. False if the batch filled up before the end.
-    #[inline]
-    fn drain(&mut self, events: &mut EventBatch) -> bool {
-        let Some(order) = &mut self.order else { return true };
-        let before = events.len();
-        let tick = self.time.tick;
-        let done = match tick.whole_nanoseconds() {
-            Some(1) => order.drain(events, |ticks| ticks),
-            _ => order.drain(events, |ticks| tick.nanoseconds(ticks)),
-        };
-        let left = (events.len() - before) as u64;
-        self.counters.hits_in_events += left;
-        self.counters.events += left;
-        done
-    }
-}
-
-impl Detector for Sonde {
-    fn ingest(&mut self, packets: &PacketBatch<'_>, from: usize, events: &mut EventBatch) -> Progress {
-        let mut taken = from;
-        loop {
-            if !self.drain(events) {
-                return Progress { taken, full: true };
-            }
-            let Some(packet) = packets.get(taken) else { return Progress { taken, full: false } };
-            if self.order.as_mut().is_some_and(|order| !order.make_room()) {
-                continue;
-            }
-            if !self.take_packet(&packet, events) {
-                return Progress { taken, full: true };
-            }
-            taken += 1;
-        }
-    }
-
-    fn publish_closed(&mut self, events: &mut EventBatch) -> bool {
-        if let Some(order) = &mut self.order {
-            order.publish_closed();
-        }
-        !self.drain(events)
-    }
-
-    fn close(&mut self, events: &mut EventBatch) -> bool {
-        let quarantined = self.order.as_mut().is_some_and(EventOrder::close);
-        !self.drain(events) || quarantined
-    }
-
-    fn ledger(&self) -> DetectorLedger {
-        let sources = self.modules.iter().filter(|module| module.sequence.counts().received > 0);
-        let mut counters = self.counters;
-        if let Some(order) = &self.order {
-            let counts = order.clock_counts();
-            counters.late = counts.late;
-            counters.unconfirmed_jump = counts.refuted;
-            counters.forward_jumps = counts.forward_jumps;
-            counters.clock_restarts = counts.restarts;
-            counters.held = order.held();
-            counters.forced_closings = order.forced_closings();
-        }
-        DetectorLedger {
-            sources: sources
-                .map(|module| SourceLedger::of_sequence(module.name(), &module.sequence))
-                .collect(),
-            counters: CounterSnapshot::of(self.gate.counters()).and(&counters),
-            masked: self.mask.ledger(&self.monitor_plan()),
-            ..DetectorLedger::default()
-        }
-    }
-
-    fn geometry(&self) -> LogicalGeometry {
-        self.geometry
-    }
-
-    fn newest_time_ns(&self) -> Option<u64> {
-        let (_, ticks) = self.order.as_ref()?.newest()?;
-        Some(self.time.tick.nanoseconds(ticks))
-    }
-
-    fn memory_bound(&self) -> usize {
-        self.memory_bound
-    }
-
-    fn confirm_numbers_above(&mut self, packets: u64) {
-        self.modules.iter_mut().for_each(|module| module.sequence.confirm_above(packets));
-    }
-
-    fn set_monitoring(&mut self, on: bool) {
-        self.monitor = on.then(|| Box::new(MonitorData::new(self.monitor_plan())));
-    }
-
-    fn monitor(&self) -> Option<&MonitorData> {
-        self.monitor.as_deref()
+        None
     }
 }
 
@@ -561,11 +465,11 @@ fn channel_mask(settings: &SondeSettings) -> ChannelMask {
     ChannelMask::new(settings.module_count() * MODULE_CHANNELS, &entries)
 }
 
-/// The settings in ticks.
-fn order_rules(settings: &SondeSettings, time: &BoardTime) -> OrderRules {
+/// The settings in ticks; none where events leave as they come.
+fn order_rules(settings: &SondeSettings, time: &BoardTime) -> Option<OrderRules> {
     let ticks = |duration| time.tick.ticks_in(duration);
-    OrderRules {
+    (settings.sequence == EventSequence::Time).then(|| OrderRules {
         clocks: ClockRules::new(&settings.sorting, ticks, LARGEST_READOUT_COUNT),
         max_held: settings.sorting.max_held_hits,
-    }
+    })
 }

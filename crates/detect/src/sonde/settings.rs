@@ -6,7 +6,8 @@ use crate::settings::{Picoseconds, SettingsError, SortingSettings};
 use crate::tick::TickLength;
 use evforge_core::geometry::LogicalGeometry;
 use evforge_wire::sonde::{ASICS, CHANNELS};
-use serde::Deserialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 
 /// System numbers run below this.
@@ -27,11 +28,11 @@ pub enum GroupAddress {
 }
 
 /// A module in its group.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ModuleSettings {
-    /// System number in its packets, 0..=31; none if whatever system number is this module, which is then the
-    /// only one of its group.
+    /// System number in its packets. Without it the module is the only one of its group, whatever the number is.
+    #[schemars(range(max = SYSTEMS - 1))]
     pub system: Option<u8>,
     /// Column of its first pixel, counted from that of the group.
     pub x: u32,
@@ -62,7 +63,7 @@ pub struct TimeSettings {
 }
 
 /// In which order events leave.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum EventSequence {
     /// As the readouts come.

@@ -25,7 +25,7 @@ use std::collections::VecDeque;
 pub const LARGEST_SET: usize = 32;
 
 /// What of the three planes an event is made of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, get_size2::GetSize)]
 pub enum MadeOf {
     /// x and y, with so many hits of u that confirm them.
     Confirmed(u32),
@@ -38,7 +38,7 @@ pub enum MadeOf {
 }
 
 /// What has been assigned.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, get_size2::GetSize)]
 pub struct Assigned {
     /// The clusters.
     pub matched: MatchedClusters,
@@ -55,14 +55,14 @@ impl Assigned {
 }
 
 /// One cluster of each plane, by their numbers in the set.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, get_size2::GetSize)]
 struct Triple {
     of: [u16; THREE],
     is_ambiguous: bool,
 }
 
 /// Gathers clusters of three planes and assigns them. See the [module documentation](self).
-#[derive(Debug)]
+#[derive(Debug, get_size2::GetSize)]
 pub struct ThirdPlane {
     rule: TripleRule,
     drops_ambiguous: bool,
@@ -121,16 +121,6 @@ impl ThirdPlane {
             max_difference: rule.max_difference.saturating_add(apart),
             crowded_sets: 0,
         }
-    }
-
-    /// Upper bound of the memory in bytes.
-    pub fn memory_bound() -> usize {
-        let cluster = size_of::<Cluster>() + size_of::<Look>() + size_of::<bool>() + size_of::<Assigned>();
-        let rest = size_of::<u16>() + size_of::<Traits>();
-        size_of::<Self>()
-            + LARGEST_SET * (THREE * cluster + size_of::<Triple>() + 2 * rest)
-            + LARGEST_SET.pow(3) * size_of::<(u64, [u16; THREE])>()
-            + THREE * Pairing::memory_bound(LARGEST_SET)
     }
 
     /// What has been assigned and not been given out.

@@ -16,7 +16,7 @@ pub const MILLISTRIPS: i64 = 1000;
 pub const MILLIONTHS: i64 = 1_000_000;
 
 /// Where a neutron is on u: `from[0] * x + from[1] * y + offset`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, get_size2::GetSize)]
 pub struct ThirdPlaneRule {
     /// Strips of u per strip of x and of y, in millionths. Neither is 0.
     pub from: [i64; PLANES],
@@ -46,7 +46,7 @@ impl ThirdPlaneRule {
 }
 
 /// What is looked at of a cluster.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, get_size2::GetSize)]
 pub(super) struct Look {
     pub(super) traits: Traits,
     /// In millistrips.
@@ -54,7 +54,7 @@ pub(super) struct Look {
 }
 
 /// How alike the clusters of a neutron are.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, get_size2::GetSize)]
 pub(super) struct TripleRule {
     pub(super) third: ThirdPlaneRule,
     /// Of x and y, of x and u, of y and u.

@@ -1,7 +1,7 @@
 //! The memory of a pipeline is bounded whatever it is fed, and forming events does not allocate.
 
 use crate::common::{packet, settings};
-use crate::hostile_stream::{Growth, check};
+use crate::hostile_stream::check;
 use evforge_core::geometry::LogicalGeometry;
 use evforge_detect::gdgem::settings::{
     ChipMapping, ChipPlane, ChipStrips, ClusteringSettings, MatchingSettings, PartitionSettings, Plane,
@@ -81,19 +81,17 @@ fn pads() -> GdGemSettings {
 }
 
 pub(crate) fn check_all() {
-    // Regions take memory as they need it, within the bound as well.
     let cut = PartitionSettings { regions: 3, overlap: 2, threads: 1 };
     let cases = STREAMS.iter().flat_map(|stream| [(stream, None), (stream, Some(cut))]);
     for ((name, stream), partition) in cases {
-        let growth = if partition.is_none() { Growth::None } else { Growth::WithinBound };
         let build = || GdGem::new(&GdGemSettings { partition, ..settings() }).expect("sound settings");
-        check(name, growth, build, (0..300).map(stream));
+        check(name, build, (0..300).map(stream));
     }
     let kinds = [single_planes(), three_planes(), pads()];
     for (settings, (name, stream)) in
         kinds.iter().flat_map(|kind| STREAMS.iter().map(move |stream| (kind, stream)))
     {
         let build = || GdGem::new(settings).expect("sound settings");
-        check(name, Growth::None, build, (0..300).map(stream));
+        check(name, build, (0..300).map(stream));
     }
 }

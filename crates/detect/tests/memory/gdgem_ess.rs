@@ -1,7 +1,7 @@
 //! The memory of a Gd-GEM in the ESS readout is bounded whatever it is fed, and forming events does not allocate.
 
 use crate::gdgem_ess_common::{packet, record, settings};
-use crate::hostile_stream::{Growth, check_boxed};
+use crate::hostile_stream::check_boxed;
 use evforge_detect::gdgem::ess;
 use evforge_detect::gdgem::settings::Plane::{X, Y};
 use evforge_detect::workers::{InTurn, Workers};
@@ -48,7 +48,7 @@ pub(crate) fn check_all() {
     for (name, stream) in STREAMS {
         for workers in [None, Some(Arc::new(InTurn(2)) as Arc<dyn Workers>)] {
             let detector = || ess::detector(&settings(), None, workers.clone()).expect("sound settings");
-            check_boxed(name, Growth::None, detector, (0..300).map(stream));
+            check_boxed(name, detector, (0..300).map(stream));
         }
     }
 }

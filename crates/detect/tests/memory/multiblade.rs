@@ -1,6 +1,6 @@
 //! The memory of a Multi-Blade pipeline is bounded whatever it is fed, and forming events does not allocate.
 
-use crate::hostile_stream::{Growth, check};
+use crate::hostile_stream::check;
 use crate::multiblade_common::{records, settings};
 use evforge_detect::multiblade::MultiBlade;
 use evforge_detect::multiblade::caen::settings::{HitOrder, WindowRule};
@@ -46,7 +46,7 @@ pub(crate) fn check_all() {
                 let hits: Vec<_> = (0..200).map(|place| stream(number, place)).collect();
                 records(&hits)
             };
-            check(name, Growth::None, build, (0..300).map(packet));
+            check(name, build, (0..300).map(packet));
         }
     }
 }

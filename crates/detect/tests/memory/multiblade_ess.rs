@@ -2,7 +2,7 @@
 //! allocate.
 
 use crate::ess_streams::{STREAMS, ess_settings, packet};
-use crate::hostile_stream::{Growth, check_boxed};
+use crate::hostile_stream::check_boxed;
 use evforge_core::geometry::LogicalGeometry;
 use evforge_detect::ess::ticks;
 use evforge_detect::multiblade::EssMultiBladeSettings;
@@ -65,7 +65,7 @@ pub(crate) fn check_all() {
         for settings in [&joined, &paired] {
             for workers in [None, Some(Arc::new(InTurn(2)) as Arc<dyn Workers>)] {
                 let detector = || settings.detector(None, workers.clone()).expect("sound settings");
-                check_boxed(name, Growth::None, detector, packets());
+                check_boxed(name, detector, packets());
             }
         }
     }

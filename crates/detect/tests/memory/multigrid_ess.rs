@@ -2,7 +2,7 @@
 //! allocate.
 
 use crate::ess_streams::{STREAMS, ess_settings, packet};
-use crate::hostile_stream::{Growth, check_boxed};
+use crate::hostile_stream::check_boxed;
 use evforge_core::geometry::LogicalGeometry;
 use evforge_detect::multigrid::EssMultiGridSettings;
 use evforge_detect::multigrid::settings::Strategy;
@@ -49,7 +49,7 @@ pub(crate) fn check_all() {
         for settings in [&settings, &prioritized, &paired] {
             for workers in [None, Some(Arc::new(InTurn(2)) as Arc<dyn Workers>)] {
                 let detector = || settings.detector(None, workers.clone()).expect("sound settings");
-                check_boxed(name, Growth::None, detector, (0..300).map(packet));
+                check_boxed(name, detector, (0..300).map(packet));
             }
         }
     }

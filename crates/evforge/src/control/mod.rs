@@ -1,21 +1,21 @@
 //! How a run can be asked and changed while it goes on: by the command port, and over HTTP at its page.
 
-mod facts;
-mod log_levels;
 pub(crate) mod token_file;
 
 use crate::CommandError;
 use crate::outputs::Outputs;
 use clap::Args;
 use evforge_config::Config;
+use evforge_control::RunFacts;
 use evforge_control::command_port::{BoundCommandPort, CommandPort, Patience};
+use evforge_control::control::Configuration;
 use evforge_control::desk::ControlCounts;
 use evforge_control::{Control, ControlAccess, ControlDesk, ControlSlot, Note, RunService, Token};
+use evforge_control::{LogGroup, LogLevels, Refusal};
 use evforge_core::endpoint::endpoint;
 use evforge_log::group;
+use evforge_log::{Group, LogControl};
 use evforge_pipeline::run_control::RunControl;
-use facts::facts;
-use log_levels::ProgramLog;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -176,5 +176,39 @@ fn tell(note: &Note) {
         tracing::info!(target: group::CONTROL, notice = true, always = true, origin, request = note.what, "{note}");
     } else {
         tracing::debug!(target: group::CONTROL, origin, request = note.what, number = note.number, "{note}");
+    }
+}
+
+/// The facts of a run. `named` are overrides of its configuration that are options, with their names.
+pub(crate) fn facts(config: &Config, named: &[(String, String)]) -> RunFacts {
+    RunFacts {
+        version: env!("CARGO_PKG_VERSION").into(),
+        build: format!("evforge-{}-{}", std::env::consts::OS, std::env::consts::ARCH),
+        instrument: config.name.clone(),
+        detector: config.section.into(),
+        configuration: Configuration {
+            path: config.path.display().to_string(),
+            text: config.text.clone(),
+            overrides: config.overrides.clone(),
+            values: config.values(named),
+        },
+    }
+}
+
+/// The log of this program.
+pub(super) struct ProgramLog(pub(super) LogControl);
+
+impl LogLevels for ProgramLog {
+    fn groups(&self) -> Vec<LogGroup> {
+        let group = |group: &Group| LogGroup {
+            name: group.name().to_owned(),
+            level: self.0.level(*group).name().to_owned(),
+            help: group.about().to_owned(),
+        };
+        Group::ALL.iter().map(group).collect()
+    }
+
+    fn set(&self, group: &str, level: &str) -> Result<(), Refusal> {
+        self.0.set(group, level).map_err(|unknown| Refusal::Invalid(unknown.to_string()))
     }
 }

@@ -2,7 +2,6 @@
 
 mod agent;
 mod buffers;
-mod compare;
 mod formation;
 mod hosts;
 mod kafka;
@@ -22,7 +21,11 @@ mod trains;
 
 use crate::CommandError;
 use crate::exit_status::ExitStatus;
+use crate::output::print;
 use clap::{Args, Subcommand};
+use evforge_measure::compare::{Comparison, to_text};
+use evforge_measure::result_file;
+use std::path::PathBuf;
 
 /// Arguments of `evforge measure`.
 #[derive(Args)]
@@ -63,7 +66,7 @@ enum MeasureCommand {
     #[command(hide = true)]
     At(agent::AtArguments),
     /// Compare two results of the same measurement: what differs of the hosts, and which figures differ by more than noise
-    Compare(compare::CompareArguments),
+    Compare(CompareArguments),
 }
 
 impl MeasureArguments {
@@ -112,6 +115,31 @@ pub(crate) fn measure(arguments: &MeasureArguments) -> Result<ExitStatus, Comman
         MeasureCommand::Trains(arguments) => trains::trains(arguments),
         MeasureCommand::Agent(arguments) => agent::agent(arguments),
         MeasureCommand::At(arguments) => agent::at(arguments),
-        MeasureCommand::Compare(arguments) => compare::compare(arguments),
+        MeasureCommand::Compare(arguments) => compare(arguments),
     }
+}
+
+/// Arguments of `evforge measure compare`.
+#[derive(Args)]
+pub(super) struct CompareArguments {
+    /// The older result: its folder, or its result.json
+    #[arg(value_name = "A")]
+    a: PathBuf,
+    /// The newer one
+    #[arg(value_name = "B")]
+    b: PathBuf,
+    /// Print the comparison as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the command. That figures differ is no failure.
+pub(super) fn compare(arguments: &CompareArguments) -> Result<ExitStatus, CommandError> {
+    let (a, b) = (result_file::read(&arguments.a)?, result_file::read(&arguments.b)?);
+    let compared = Comparison::of(&a, &b)?;
+    let text = match arguments.json {
+        true => format!("{}\n", serde_json::to_string_pretty(&compared)?),
+        false => to_text(&compared),
+    };
+    print(&text).map(|()| ExitStatus::Good)
 }

@@ -9,6 +9,7 @@ use evforge_core::run_state::RunState;
 use evforge_net::staged_file::StagedFile;
 use evforge_outputs::{IfExists, OutputContext, OutputPlan};
 use evforge_picture::{Caption, PictureError, PicturePlan, PictureSet, Sheet, heading};
+use schemars::JsonSchema;
 use serde::Deserialize;
 use std::error::Error;
 use std::io::Write;
@@ -24,23 +25,14 @@ evforge_core::counters! {
 }
 
 /// `[outputs.image]`
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ImageSettings {
+    /// The file.
     file: PathBuf,
+    /// What to do if it exists.
     #[serde(default)]
     if_exists: IfExists,
-}
-
-/// Counts, and the sheet at the end: the sums of each picture, its points, and as much again for the PNG.
-fn memory_bound(pictures: &PictureSet) -> usize {
-    // Small pictures are drawn larger, large ones smaller, with axes and a scale (`evforge_picture::Sheet`).
-    let side = |pixels: u32| (pixels as usize).clamp(768, 2560) + 200;
-    let drawn = |plan: &PicturePlan| {
-        let [across, up] = [plan.across.pixels, plan.up.pixels];
-        across as usize * up as usize * size_of::<u64>() + 2 * 3 * side(across) * side(up)
-    };
-    pictures.pixel_count() * size_of::<u64>() + pictures.plans().iter().map(drawn).sum::<usize>()
 }
 
 impl OutputPlan for ImageSettings {
@@ -60,8 +52,16 @@ impl OutputPlan for ImageSettings {
         ImageCounters::infos().to_vec()
     }
 
+    /// Counts, and the sheet at the end: the sums of each picture, its points, and as much again for the PNG.
     fn memory_bound(&self, context: &OutputContext) -> usize {
-        memory_bound(&pictures(context))
+        // Small pictures are drawn larger, large ones smaller, with axes and a scale (`evforge_picture::Sheet`).
+        let side = |pixels: u32| (pixels as usize).clamp(768, 2560) + 200;
+        let drawn = |plan: &PicturePlan| {
+            let [across, up] = [plan.across.pixels, plan.up.pixels];
+            across as usize * up as usize * size_of::<u64>() + 2 * 3 * side(across) * side(up)
+        };
+        let pictures = pictures(context);
+        pictures.pixel_count() * size_of::<u64>() + pictures.plans().iter().map(drawn).sum::<usize>()
     }
 
     fn open(self: Box<Self>, context: &OutputContext) -> Result<Box<dyn Output>, Box<dyn Error>> {
@@ -164,9 +164,5 @@ impl Output for Image {
 
     fn abandon(&mut self) -> Option<String> {
         Some(format!("{} was not written", self.file.display()))
-    }
-
-    fn memory_bound(&self) -> usize {
-        memory_bound(&self.pictures)
     }
 }

@@ -4,12 +4,10 @@
 mod file_names;
 mod image;
 mod plan;
-mod registry;
 
 pub(crate) use file_names::fill as fill_file_names;
 pub(crate) use image::ImageCounters;
-pub(crate) use plan::OutputPlans;
-pub use registry::shipped_outputs;
+pub(crate) use plan::{OutputPlans, file_schemas};
 
 use crate::arguments::OverwriteArguments;
 use crate::output::{Ending, write_file};
@@ -22,12 +20,20 @@ use evforge_control::Token;
 use evforge_core::endpoint::endpoint;
 use evforge_core::output::Output;
 use evforge_core::time::Clock;
+use evforge_kafka::producer::KafkaSettings;
 use evforge_log::{console, group};
+use evforge_metrics::graphite::GraphiteSettings;
 use evforge_outputs::QueueSettings;
+use evforge_outputs::Registry;
+use evforge_outputs::csv::CsvSettings;
+use evforge_outputs::frames::FramesSettings;
 use evforge_outputs::packet_tap::PacketTap;
 use evforge_pipeline::monitor_tap::{MonitorTap, monitor_json};
 use evforge_pipeline::report::RunReport;
 use evforge_pipeline::samples::SampleFile;
+use evforge_stream::nexus::NexusSettings;
+use evforge_view::ViewSettings;
+use image::ImageSettings;
 use std::io::IsTerminal;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -258,4 +264,17 @@ impl Outputs {
             ending.attempt(write_file("the monitor data", path, json.as_bytes()));
         }
     }
+}
+
+/// The kinds of outputs that evforge comes with. Others are added with [`Registry::with`] and given to
+/// [`main_with`](crate::main_with).
+pub fn shipped_outputs() -> Registry {
+    Registry::default()
+        .with::<NexusSettings>("nexus", "events in a NeXus file")
+        .with::<CsvSettings>("csv", "events as text, a line for each")
+        .with::<FramesSettings>("frames", "frames as text, a line for each")
+        .with::<ViewSettings>("view", "pictures, rates and the ledger in the browser")
+        .with::<KafkaSettings>("kafka", "events as messages in a topic of Apache Kafka")
+        .with::<GraphiteSettings>("graphite", "counters of the run and the host as lines for Graphite")
+        .with::<ImageSettings>("image", "the detector image as PNG, at the end")
 }

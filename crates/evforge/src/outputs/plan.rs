@@ -19,6 +19,7 @@ use evforge_outputs::packet_tap::PacketTap;
 use evforge_outputs::{HostAdvice, IfExists, Kept, OutputContext, PlannedOutput, Registry};
 use evforge_pipeline::monitor_tap::MonitorTap;
 use evforge_pipeline::samples::SampleFile;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -43,11 +44,18 @@ struct SingleFile {
     if_exists: IfExists,
 }
 
+/// The schemas of their tables.
+pub(crate) fn file_schemas(generator: &mut SchemaGenerator) -> [(&'static str, Schema); FILES.len()] {
+    FILES.map(|id| (id, generator.subschema_for::<SingleFileSettings>()))
+}
+
 /// Its keys.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct SingleFileSettings {
+    /// The file.
     file: PathBuf,
+    /// What to do if it exists.
     #[serde(default)]
     if_exists: IfExists,
 }
@@ -72,7 +80,7 @@ impl OutputPlans {
             }
         }
         let planned = registry.read(&tables).map_err(|error| config.explain(&error))?;
-        if files[2].is_some() && !config.makes_averages() {
+        if files[2].is_some() && !config.detector.makes_averages() {
             let label = arguments.label("samples");
             return Err(format!(
                 "{label} needs averaged waveforms: the configuration has no section [adc_readout.averaging]"

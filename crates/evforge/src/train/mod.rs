@@ -3,7 +3,6 @@
 mod arrival;
 mod detector;
 mod node_plan;
-mod page;
 mod receive;
 mod receive_arguments;
 mod received;

@@ -3,11 +3,19 @@
 use super::received::Received;
 use super::summaries::SummariesSent;
 use evforge_pipeline::report::{grouped, scaled};
-use evforge_train::assembly::AssemblyCounters;
+use evforge_train::assembly::{AssemblyCounters, TrainSource};
 use evforge_train::node::ReaderStep;
 use evforge_train::sinks::Processed;
 use evforge_train::tcp::StreamCounters;
 use std::fmt::Write as _;
+
+/// Whose trains came: a port has one module, or as many as there are senders.
+fn who(received: &Received) -> String {
+    let sources = received.trains.threads.iter().flat_map(|thread| &thread.sources);
+    let senders = sources.filter(|report| matches!(report.source, TrainSource::Sender(_))).count();
+    let (count, one) = if senders > 0 { (senders, "sender") } else { (received.modules.len(), "module") };
+    format!("{count} {one}{}", if count == 1 { "" } else { "s" })
+}
 
 /// The report for people.
 pub(super) fn text(received: &Received) -> String {
@@ -15,9 +23,7 @@ pub(super) fn text(received: &Received) -> String {
     let assembly: AssemblyCounters = received.trains.assembly();
     // Writing to a string cannot fail.
     let came = match &received.trains.streams {
-        None => {
-            format!("({} modules), {} packets", received.modules.len(), grouped(assembly.packets_received))
-        }
+        None => format!("({}), {} packets", who(received), grouped(assembly.packets_received)),
         Some(streams) => {
             let StreamCounters { connections_accepted, waits_for_buffer, .. } = streams.counters;
             let (connections, waits) = (grouped(connections_accepted), grouped(waits_for_buffer));

@@ -97,6 +97,9 @@ impl ProgressLine {
                 }
             }
         }
+        if counters.events_late > 0 {
+            line.push_str(&format!("; {} events late", grouped(counters.events_late)));
+        }
         line + &never_came(progress)
     }
 }
@@ -173,6 +176,13 @@ pub(super) fn to_text(end: &JobEnd) -> String {
         text.push_str(&format!(
             "ALARM         {} messages had been removed by the brokers before they were read\n",
             grouped(counters.messages_removed)
+        ));
+    }
+    if counters.events_late > 0 {
+        text.push_str(&format!(
+            "ALARM         {} events are in events_late of their group: they came after events of a later pulse. A source is more \
+             than 5 s behind the others, or its clock went back\n",
+            grouped(counters.events_late)
         ));
     }
     for change in &end.progress.changes {

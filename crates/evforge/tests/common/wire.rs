@@ -93,6 +93,11 @@ impl Wire {
     pub(crate) fn has_program(&self) -> bool {
         ip(&["-n", &self.receiver, "link", "show", INTERFACE]).contains("prog/xdp")
     }
+
+    /// Waits until the program is detached: a run that ends waits two seconds for that, and a busy kernel can take longer.
+    pub(crate) fn wait_until_detached(&self) {
+        wait_until("the program is detached", || !self.has_program());
+    }
 }
 
 impl Drop for Wire {

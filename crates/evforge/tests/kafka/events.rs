@@ -81,9 +81,9 @@ fn of_topic(messages: &[TopicMessage]) -> Columns {
     columns
 }
 
-/// All groups of events of a file.
+/// All groups of events of a file, but for those of late events.
 fn event_groups(group: &Group, found: &mut Vec<Group>) {
-    if group.link_exists("event_id") {
+    if group.link_exists("event_id") && !group.name().ends_with("/events_late") {
         found.push(group.clone());
     }
     for child in group.groups().unwrap() {
@@ -95,14 +95,19 @@ fn read<T: hdf5_metno::H5Type>(group: &Group, name: &str) -> Vec<T> {
     group.dataset(name).unwrap().read_raw().unwrap()
 }
 
+/// The events of a group, then its late ones: where a clock has started over once, that is the order in which they came.
 fn of_group(group: &Group) -> Columns {
-    let pulses: Vec<u64> = read(group, "event_time_zero");
-    Columns {
-        pulses: pulses.into_iter().map(|time| time as i64).collect(),
-        first: read::<u64>(group, "event_index").into_iter().map(|index| index as i64).collect(),
-        offsets: read(group, "event_time_offset"),
-        pixels: read(group, "event_id"),
+    let mut columns = Columns::default();
+    for group in [group.clone(), group.group("events_late").unwrap()] {
+        let before = columns.pixels.len() as i64;
+        let pulses: Vec<u64> = read(&group, "event_time_zero");
+        columns.pulses.extend(pulses.into_iter().map(|time| time as i64));
+        let first: Vec<u64> = read(&group, "event_index");
+        columns.first.extend(first.into_iter().map(|index| index as i64 + before));
+        columns.offsets.extend(read::<i32>(&group, "event_time_offset"));
+        columns.pixels.extend(read::<i32>(&group, "event_id"));
     }
+    columns
 }
 
 /// The capture of a configuration: simulated, or a recording of the reference data.

@@ -3,24 +3,11 @@
 use crate::common::PROGRAM;
 use crate::common::program::Program;
 use crate::page_json::ask;
+use evforge_config::shipped;
 use evforge_testkit::patience::wait_for;
 use serde_json::Value;
-use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
-
-/// The names of all files in `configs/`, but for those that need a wiring table: it is not a part of the program.
-fn shipped() -> Vec<String> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../configs");
-    let files =
-        std::fs::read_dir(folder).expect("the configurations").map(|entry| entry.expect("an entry").path());
-    let files = files.filter(|path| path.extension().is_some_and(|ending| ending == "toml"));
-    let mut names: Vec<String> =
-        files.map(|path| path.file_stem().expect("a name").to_string_lossy().into_owned()).collect();
-    names.retain(|name| !name.starts_with("isis-") || name == "isis-v2");
-    names.sort();
-    names
-}
 
 fn events_of(ledger: &Value) -> u64 {
     ledger["events"].as_u64().unwrap_or(0)
@@ -71,8 +58,8 @@ fn demonstrate(name: &str) {
 
 #[test]
 fn every_shipped_configuration_is_demonstrated() {
-    let names = shipped();
-    assert!(names.len() >= 17, "{names:?}");
+    let names: Vec<&str> = shipped::names().skip(1).collect();
+    assert!(names.len() >= 22, "{names:?}");
     // Each of them waits for most of its time.
     let next = AtomicUsize::new(0);
     let some = || {

@@ -76,6 +76,7 @@ fn trains_of_two_modules_at_one_port_come_whole_and_are_in_files() {
     let (is_good, said, report) = receiver.end();
     assert!(is_good, "{said}");
     assert!(said.contains("passed: every train") && said.contains("40 of 40 images are right"), "{said}");
+    assert!(said.contains("good of 10 (2 senders), "), "{said}");
     assert_eq!((&report["passed"], &report["unaccounted"]), (&true.into(), &0.into()));
     assert_eq!(
         (&report["assembly"]["trains_good"], &report["node"]["trains_worked_on"]),

@@ -69,6 +69,79 @@ fn readout_times_of_another_month_are_refused_with_an_alarm() {
     assert!(length_ns.is_some_and(|length| length < 3_000_000_000), "{length_ns:?}");
 }
 
+/// A clock that starts over: the file stays in order, and the report names what is not.
+#[test]
+fn events_of_a_clock_that_starts_over_are_late_in_the_file() {
+    let test = "events_of_a_clock_that_starts_over_are_late_in_the_file";
+    let capture = "captures/multigrid/recorded_ws1to4.pkts";
+    if shared_file(test, capture).is_none() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let output = Command::new(PROGRAM)
+        .args(["run", "--config"])
+        .arg(workspace().join("configs/multigrid.toml"))
+        .arg(shared_folder().join(capture))
+        .arg("--nexus")
+        .arg(folder.path().join("run.nxs"))
+        .output()
+        .expect("the program starts");
+    let printed = text(&output.stdout) + &text(&output.stderr);
+    let file = hdf5_metno::File::open(folder.path().join("run.nxs")).expect("a file");
+    let events = file.group("entry/instrument/detector/detector_events").expect("events");
+    let late = events.group("events_late").expect("late events");
+    let [in_order, late] = [&events, &late].map(|group| group.dataset("event_id").expect("ids").size());
+    assert_eq!((in_order, late), (3, 23), "{printed}");
+    let times: Vec<u64> =
+        events.dataset("event_time_zero").and_then(|times| times.read_raw()).expect("times");
+    assert!(times.is_sorted(), "{times:?}");
+    let alarm = printed
+        .lines()
+        .find(|line| line.starts_with("ALARM") && line.contains("23 events are in events_late"));
+    assert!(alarm.is_some(), "{printed}");
+}
+
+/// Monitors of another ring and of other kinds than the configuration says: what to set is said.
+#[test]
+fn monitors_that_are_others_are_named_with_what_to_set() {
+    let test = "monitors_that_are_others_are_named_with_what_to_set";
+    let capture = "captures/ess/integrating_monitors.pcapng";
+    if shared_file(test, capture).is_none() {
+        return;
+    }
+    let run = |overrides: &[&str]| {
+        let output = Command::new(PROGRAM)
+            .args(["run", "--config"])
+            .arg(workspace().join("configs/beam-monitors.toml"))
+            .args(overrides.iter().flat_map(|set| ["--set", set]))
+            .arg("--input")
+            .arg(shared_folder().join(capture))
+            .output()
+            .expect("the program starts");
+        text(&output.stdout) + &text(&output.stderr)
+    };
+    let other_kinds = run(&[]);
+    let wanted =
+        "monitor_1 is sent 3874 readouts of another kind than it has: set its kind = \"integrating\"";
+    assert!(other_kinds.contains(wanted), "{other_kinds}");
+    let kinds = [0, 1].map(|number| format!("ess_beam_monitors.monitor[{number}].kind=integrating"));
+    let kinds = [
+        &kinds[..],
+        &["ess_beam_monitors.monitor[1].nx=1".into(), "ess_beam_monitors.monitor[1].ny=1".into()],
+    ]
+    .concat();
+    let mut overrides: Vec<&str> = kinds.iter().map(String::as_str).collect();
+    let all = run(&overrides);
+    assert!(all.contains("monitor_3: 189023.250 ADC units") && !all.contains("ALARM"), "{all}");
+    overrides.push("ess_beam_monitors.ring=4");
+    let elsewhere = run(&overrides);
+    let wanted = "ring 11, FEN 0, channel 0 (3874 readouts)";
+    assert!(
+        elsewhere.contains("no beam monitor is configured for ring 11") && elsewhere.contains(wanted),
+        "{elsewhere}"
+    );
+}
+
 /// A geometry that is smaller than the wiring is refused; a wiring that lacks a card is an alarm with the remedy.
 #[test]
 fn a_wiring_that_does_not_fit_is_said() {

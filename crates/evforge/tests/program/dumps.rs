@@ -153,7 +153,7 @@ fn a_dump_of_another_detector_is_refused() {
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(!output.status.success());
     assert!(
-        said.contains("holds mbcaen_readouts: it needs a configuration with a section [multiblade], but gdgem-srs has [gdgem]"),
+        said.contains("holds mbcaen_readouts: gdgem-srs with its section [gdgem] reads other readouts. Of the shipped configurations configs/multiblade-50.toml"),
         "{said}"
     );
 }

@@ -3,6 +3,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod architecture;
 mod bad_days;
 mod beam_monitors;
 mod command_line;
@@ -37,6 +38,8 @@ mod plugins;
 mod readme;
 mod reduction;
 mod samples;
+mod schema;
+mod schema_tables;
 mod score;
 mod simulate;
 mod skipped_frames;

@@ -14,6 +14,13 @@ type Mistake = (&'static str, i32, &'static [&'static str]);
 const MISTAKES: &[Mistake] = &[
     // The command line itself.
     ("rum", 2, &["unrecognized subcommand 'rum'", "similar subcommand", "'run'"]),
+    ("rnu", 2, &["unrecognized subcommand 'rnu'", "did you mean 'run'?"]),
+    ("ctl start", 2, &["'start'", "tip: evforge ctl run start"]),
+    ("ctl status", 2, &["'status'", "tip: evforge ctl state"]),
+    ("kafka list", 2, &["'list'", "tip: evforge kafka topics"]),
+    ("kafka browse", 2, &["'browse'", "There are topics, tail, "]),
+    ("run C run.pcapng --kafka localhost", 2, &["'--kafka'", "tip: --set outputs.kafka.brokers=localhost"]),
+    ("write --structure notes.txt", 2, &["'--structure'", "tip: evforge write structure.json"]),
     ("run C run.pcapng --nexsu run.nxs", 2, &["'--nexsu'", "similar argument exists: '--nexus'"]),
     ("run run.pcapng", 2, &["required", "--config <FILE>"]),
     ("inspect", 2, &["required", "INPUT"]),
@@ -107,6 +114,8 @@ const MISTAKES: &[Mistake] = &[
     ("run C --set gdgem.sorting.window --check", 1, &["expected key=value", "sorting.window=1ms"]),
     ("run C --set gdgem.sortin.window=1ms --check", 1, &["--set gdgem.sortin", "did you mean `sorting`?"]),
     ("run C --set gdgem.sorting.window=500 --check", 1, &["found `500`", "with its unit"]),
+    ("run C --set gdgem.geometry.nx=-4 --check", 1, &["nx=-4", "a whole number from 0 to 4294967295"]),
+    ("run --config negative.toml --check", 1, &["negative.toml:", "`-4`", "from 0 to 4294967295"]),
     ("run C --set gdgem.readout=vmm3b --check", 1, &["`vmm3b`", "did you mean `vmm3"]),
     ("run C --set input.threads=3 --check", 1, &["input.threads", "must be 1 or 2"]),
     ("run C --set receive.address=localhost --check", 1, &["`localhost` has no port", "localhost:6006"]),
@@ -125,6 +134,7 @@ const MISTAKES: &[Mistake] = &[
     ),
     ("run C run.pcapng --port 7", 4, &["port 6006"]),
     ("write --recover notes.txt", 1, &["notes.txt"]),
+    ("view notes.txt", 1, &["notes.txt is not an HDF5 file"]),
     ("score C --truth truth.csv --events run.pcapng", 1, &["run.pcapng"]),
     // Outputs.
     ("run C run.pcapng --events notes.txt", 1, &["notes.txt exists", "--overwrite"]),
@@ -135,6 +145,7 @@ const MISTAKES: &[Mistake] = &[
     ),
     ("run C run.pcapng --events new.csv --report new.csv", 1, &["--events writes, too", "another name"]),
     ("run C run.pcapng --events no-such-folder/new.csv", 1, &["no-such-folder", "does the folder exist"]),
+    ("run C run.pcapng --nexus no-such-folder/new.nxs", 1, &["no-such-folder", "does the folder exist"]),
     ("run C run.pcapng --nexus -", 1, &["not a plain file", "run.nxs"]),
     ("record --port 0 --output -", 1, &["cannot go to standard output", "name a file"]),
     ("record --port 0 --output new.pkts", 1, &["written as pcapng", "run.pcapng"]),
@@ -170,6 +181,7 @@ fn prepare(folder: &Path) {
     put("typo.toml", changed("[gdgem.sorting]", "[gdgem.sortin]").as_bytes());
     put("unit.toml", changed("\"500us\"", "\"500\"").as_bytes());
     put("toml.toml", changed("[gdgem.sorting]", "[gdgem.sorting").as_bytes());
+    put("negative.toml", changed("nx = 128", "nx = -4").as_bytes());
     put("nothing.toml", b"name = \"nothing\"\n");
 }
 

@@ -70,10 +70,6 @@ impl Output for InDataTime {
     fn abandon(&mut self) -> Option<String> {
         self.file.abandon()
     }
-
-    fn memory_bound(&self) -> usize {
-        self.file.memory_bound()
-    }
 }
 
 #[test]

@@ -263,13 +263,13 @@ fn page(config: &Config, capture: &Path) -> (Value, Vec<Image>, u64) {
     (json("/api/pictures.json"), frame.images, outside)
 }
 
-/// Events in all groups of a NeXus file.
+/// Events in all groups of a NeXus file, with late ones.
 fn events_in_nexus(path: &Path) -> u64 {
     let file = hdf5_metno::File::open(path).expect("a file");
     let groups = file.dataset("/entry/recording/event_groups").expect("the list of groups");
     let paths: hdf5_metno::types::FixedUnicode<4096> = groups.read_scalar().expect("text");
-    let count = |group: &str| file.dataset(&format!("{group}/event_id")).expect("pixel ids").size() as u64;
-    paths.lines().map(count).sum()
+    let count = |group: String| file.dataset(&format!("{group}/event_id")).expect("pixel ids").size() as u64;
+    paths.lines().map(|group| count(group.to_owned()) + count(format!("{group}/events_late"))).sum()
 }
 
 fn check(test: &str, name: &str, packets: Packets) {

@@ -78,7 +78,9 @@ pub(crate) fn of(scenario: &Scenario, outcome: &Outcome) -> Vec<String> {
     };
     check("csv", "events.csv", left.csv.len(), in_order(&left.csv, &events));
     if scenario.has("--nexus") {
-        check("nexus", "run", left.nexus.len(), in_order(&left.nexus, &pixels));
+        let found = left.nexus.len() + left.nexus_late.len();
+        let is_in_order = in_order(&left.nexus, &pixels).and_then(|()| in_order(&left.nexus_late, &pixels));
+        check("nexus", "run", found, is_in_order);
     }
     if scenario.has("--record") {
         check_recording(&mut wrong, scenario, outcome, report, came);

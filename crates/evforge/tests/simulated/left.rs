@@ -11,6 +11,8 @@ pub(crate) struct Left {
     pub(crate) csv: Vec<(u64, u32)>,
     /// Pixels of NeXus files, in the order of their names, after repair if they need it.
     pub(crate) nexus: Vec<u32>,
+    /// Those whose pulse is earlier than the newest one before them.
+    pub(crate) nexus_late: Vec<u32>,
     /// Packets of recordings, in the order of their names.
     pub(crate) recorded: Vec<Vec<u8>>,
     /// Whether there is a picture.
@@ -81,10 +83,13 @@ impl Left {
         Ok(())
     }
 
-    /// The events of a group, or of the groups in it.
+    /// The events of a group, with late ones, or of the groups in it.
     fn read_events(&mut self, group: &Group, depth: u32) -> hdf5_metno::Result<()> {
         if group.link_exists("event_id") {
-            self.nexus.extend(group.dataset("event_id")?.read_1d::<i32>()?.iter().map(|&id| id as u32));
+            let late = group.group("events_late")?;
+            for (group, found) in [(group, &mut self.nexus), (&late, &mut self.nexus_late)] {
+                found.extend(group.dataset("event_id")?.read_1d::<i32>()?.iter().map(|&id| id as u32));
+            }
         } else if depth > 0 {
             for name in group.member_names()? {
                 if let Ok(inner) = group.group(&name) {

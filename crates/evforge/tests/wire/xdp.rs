@@ -1,7 +1,7 @@
 //! Live runs of the real program by AF_XDP, between two network namespaces. Needs root.
 
 use crate::common::wire::{BY_XDP, INTERFACE, Wire, config, ip, number, simulate};
-use crate::common::{PROGRAM, end_after_all, text, wait_until, while_stopped};
+use crate::common::{PROGRAM, end_after_all, text, while_stopped};
 use evforge_core::packet::PacketSlab;
 use evforge_net::capture::CaptureReader;
 use serde_json::Value;
@@ -39,7 +39,7 @@ fn the_same_packets_give_the_same_events_by_socket_and_by_af_xdp() {
     // Asked to choose, it takes AF_XDP if an interface is named and a socket otherwise.
     let auto = run(&["--interface", INTERFACE, "--set", "receive.ring=4096"]);
     assert!(auto.1 == expected && auto.0["input"].as_str().unwrap().contains("AF_XDP on wire-r"));
-    assert!(!wire.has_program());
+    wire.wait_until_detached();
 }
 
 #[test]
@@ -152,7 +152,7 @@ fn nothing_is_left_of_a_killed_receiver() {
         assert!(wire.has_program());
         live.signal("KILL");
         drop(live);
-        wait_until("the program is detached", || !wire.has_program());
+        wire.wait_until_detached();
     }
 }
 

@@ -2,13 +2,13 @@
 
 use super::heard::{Action, Heard, Origin, Sent};
 use super::jobs::{JobPhase, JobRequest, JobState, Jobs};
-use super::others::Others;
 use super::reply::Reply;
 use super::talks::{Talk, Talks};
 use super::text::{is_topic, merged, object, short};
 use super::voice::{Answer, Identity, Status, Voice, stop_or_open};
 use super::waiting::{Queue, Waiting};
 use evforge_messages::{Message, RefusedCounters, decode};
+use std::collections::VecDeque;
 
 /// What a conversation is set to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -266,5 +266,33 @@ impl Conversation {
             Origin::Pool => self.settings.pool_topic.as_deref().unwrap_or_default(),
             Origin::Topic(topic) => topic,
         }
+    }
+}
+
+/// How many are remembered, the newest.
+const REMEMBERED: usize = 256;
+
+/// Jobs that other writers have answered for, or have said that they write.
+#[derive(Debug, Default)]
+pub(super) struct Others {
+    jobs: VecDeque<String>,
+}
+
+impl Others {
+    /// Remembers a job.
+    pub(super) fn note(&mut self, job: &str) {
+        // A UUID in whatever form; what is longer is no job.
+        if job.is_empty() || job.len() > 45 || self.knows(job) {
+            return;
+        }
+        if self.jobs.len() >= REMEMBERED {
+            self.jobs.pop_front();
+        }
+        self.jobs.push_back(job.to_owned());
+    }
+
+    /// True for a job that was remembered.
+    pub(super) fn knows(&self, job: &str) -> bool {
+        self.jobs.iter().any(|known| known == job)
     }
 }

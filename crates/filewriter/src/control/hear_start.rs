@@ -1,6 +1,5 @@
 //! What follows a start (pl72).
 
-use super::age::too_old;
 use super::conversation::{Act, Conversation};
 use super::heard::{Action, Heard, Origin, Sent};
 use super::jobs::{JobRequest, Jobs};
@@ -8,6 +7,7 @@ use super::reply::Reply;
 use super::start::{self, Refusal, Situation, given};
 use super::talks::Talk;
 use super::text::{is_topic, short, time};
+use super::too_old;
 use super::voice::{sentence, stop_or_open};
 use super::waiting::Waiting;
 use evforge_messages::Pl72;

@@ -1,6 +1,5 @@
 //! What follows a stop (6s4t).
 
-use super::age::too_old;
 use super::conversation::{Act, Conversation};
 use super::heard::{Action, Heard, Origin};
 use super::jobs::Jobs;
@@ -8,6 +7,7 @@ use super::reply::Reply;
 use super::start::{Refusal, given};
 use super::stop::{self, Meant};
 use super::text::{short, time};
+use super::too_old;
 use super::voice::sentence;
 use evforge_messages::S6s4t;
 

@@ -19,7 +19,6 @@
 //!
 //! `docs/file-writer-control.md` is the description for people.
 
-mod age;
 mod conversation;
 mod hear_start;
 mod hear_stop;
@@ -27,7 +26,6 @@ mod heard;
 mod job_runner;
 mod jobs;
 mod left_jobs;
-mod others;
 mod reply;
 mod running_job;
 pub mod service;
@@ -38,10 +36,18 @@ mod text;
 mod voice;
 mod waiting;
 
-pub use age::TOO_OLD_MS;
 pub use conversation::{Act, Conversation, ConversationSettings};
 pub use heard::{Action, ECHO, Heard, Origin, Sent};
 pub use job_runner::{JobRunner, JobRunnerSettings};
 pub use jobs::{JobPhase, JobRequest, JobState, Jobs};
 pub use reply::Reply;
 pub use voice::Identity;
+
+/// Commands with a Kafka time stamp that is older than this are not followed, milliseconds.
+pub const TOO_OLD_MS: u64 = 120_000;
+
+/// How old a command is, in seconds, if that is too old.
+pub(super) fn too_old(sent_ms: Option<u64>, now_ms: u64) -> Option<u64> {
+    let age = now_ms.saturating_sub(sent_ms?);
+    (age > TOO_OLD_MS).then_some(age / 1000)
+}

@@ -111,6 +111,11 @@ impl Columns {
         self.kept.is_some() || self.is_counting
     }
 
+    /// True if nothing is made.
+    pub fn is_counting(&self) -> bool {
+        self.is_counting
+    }
+
     /// Bytes at most of all that was asked for, as soon as each column has a row: in memory, and in the file. A chunk is whole in both
     /// from its first row on.
     pub fn bytes(&self) -> u64 {

@@ -8,7 +8,7 @@ evforge_core::counters! {
         messages_read: Enters(Messages), Messages, "Messages read from the partitions of a job.";
         messages_shared: Enters(Messages), Messages, "Messages that more than one stream of the structure reads, once for each further stream.";
         messages_written: Leaves(Messages), Messages, "Messages whose rows are in the file.";
-        messages_held: Held(Messages), Messages, "Newest messages from before the start, which wait until it is known that they are the values at the start.";
+        messages_held: Held(Messages), Messages, "Messages that wait: the newest from before the start, until it is known that it is the value at the start; events, until slower sources and partitions have come as far.";
         messages_before_start: Discarded(Messages), Messages, "Messages with data from before the start of the run.";
         messages_superseded: Discarded(Messages), Messages, "Values from before the start that a newer one from before the start has replaced.";
         messages_after_stop: Discarded(Messages), Messages, "Messages with data from after the end of the run.";
@@ -21,6 +21,7 @@ evforge_core::counters! {
         messages_unordered: Information, Messages, "Messages with data from before those of the message before. They are written.";
         messages_removed: Information, Messages, "Messages that the brokers had removed before they were read.";
         events_written: Information, Events, "Events in the file.";
+        events_late: Information, Events, "Events of those that are in a group events_late of the file: their pulse is earlier than the newest one before them.";
         bytes_read: Information, Bytes, "Bytes of the messages read.";
         commits: Information, Times, "Commits: what was written so far can no longer be lost.";
         restarts: Information, Times, "How often the job was taken up again after its writer had ended.";

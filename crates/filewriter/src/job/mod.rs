@@ -26,6 +26,7 @@ mod partitions;
 mod plan;
 mod progress;
 mod pulse_line;
+mod pulse_order;
 mod reader;
 mod rehearsal;
 mod routes;

@@ -26,6 +26,8 @@ pub(super) struct Partition {
     pub(super) next: i64,
     /// The first message that is not read any more, once that is known.
     pub(super) end: Option<i64>,
+    /// The end of the partition when the brokers were last asked.
+    high: i64,
     /// The brokers do not have it any more.
     is_gone: bool,
     /// True once a message from long after the run has come.
@@ -109,6 +111,7 @@ impl Partitions {
             id,
             next,
             end: None,
+            high: next,
             is_gone: false,
             is_past: false,
             last: Instant::now(),
@@ -227,6 +230,42 @@ impl Partitions {
             own.map_or(0, |own| end.saturating_sub(own.next).max(0).unsigned_abs())
         };
         ends.partitions().map(of).sum()
+    }
+
+    /// Takes note of where they end now.
+    pub(super) fn note_ends(&mut self, ends: &Snapshot) {
+        for (topic, number, _, high) in ends.partitions() {
+            let place = self.place((topic, number));
+            if let Some(partition) = place.and_then(|place| self.all.get_mut(place)) {
+                partition.high = high;
+            }
+        }
+    }
+
+    /// True if the brokers have messages of the partition at a place in the list that have not been taken, and it has not been silent for
+    /// long: its broker may be away.
+    pub(super) fn is_unread(&self, place: usize) -> bool {
+        let is_unread =
+            |partition: &Partition| partition.next < partition.high && partition.last.elapsed() < PATIENCE;
+        self.all.get(place).is_some_and(is_unread) && !self.is_over(place)
+    }
+
+    /// True if nothing more of it is read.
+    pub(super) fn is_over(&self, place: usize) -> bool {
+        let is_over = |partition: &Partition| {
+            partition.is_past || partition.is_gone || partition.end.is_some_and(|end| partition.next >= end)
+        };
+        self.all.get(place).is_none_or(is_over)
+    }
+
+    /// The places in the list of the partitions of a topic.
+    pub(super) fn of_topic(&self, topic: usize) -> impl Iterator<Item = usize> + '_ {
+        self.all.iter().enumerate().filter(move |(_, one)| one.topic == topic).map(|(place, _)| place)
+    }
+
+    /// True if a topic has one partition.
+    pub(super) fn is_only_one(&self, topic: usize) -> bool {
+        self.of_topic(topic).nth(1).is_none()
     }
 
     /// True if something came within the last second.

@@ -9,7 +9,7 @@ use super::routes::Routes;
 use evforge_kafka::client::{Cause, ClientError, ClientSettings, Complaint, consumer};
 use evforge_kafka::topic::{Complains, Place, Snapshot, Step, TopicPartitions, TopicWatch};
 use rdkafka::message::Message as _;
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
@@ -35,6 +35,8 @@ pub(super) struct Readers {
     complain: Vec<Complains>,
     stop: Arc<AtomicBool>,
     threads: Vec<JoinHandle<()>>,
+    /// Which of them reads a partition that was there at the beginning.
+    of: Arc<HashMap<Key, usize>>,
 }
 
 impl Readers {
@@ -47,18 +49,20 @@ impl Readers {
         count: usize,
     ) -> Result<Self, ClientError> {
         let count = count.clamp(1, places.len().max(1));
-        let known: Arc<HashSet<Key>> =
-            Arc::new(places.iter().map(|place| (place.topic, place.number)).collect());
+        let turns = (0..count).cycle();
+        let of: HashMap<Key, usize> =
+            places.iter().zip(turns).map(|(place, turn)| ((place.topic, place.number), turn)).collect();
+        let of = Arc::new(of);
         let (sender, blocks) = sync_channel(BLOCKS * count);
         let stop = Arc::new(AtomicBool::new(false));
-        let mut readers = Self { blocks, empty: Vec::new(), complain: Vec::new(), stop, threads: Vec::new() };
+        let (empty, complain, threads) = (Vec::new(), Vec::new(), Vec::new());
+        let mut readers = Self { blocks, empty, complain, stop, threads, of: Arc::clone(&of) };
         for number in 0..count {
             let own: Vec<Place> = places.iter().skip(number).step_by(count).copied().collect();
-            let known = Arc::clone(&known);
-            // Of the partitions that are added, each is read by one.
+            let of = Arc::clone(&of);
             let is_read = move |topic: usize, partition: i32| {
-                let turn = topic + usize::try_from(partition).unwrap_or(0);
-                !known.contains(&(topic, partition)) && turn % count == number
+                let key = (topic, partition);
+                !of.contains_key(&key) && turn_of(&of, key, count) == number
             };
             let consumer = consumer(settings, GROUP, own.len())?;
             let topics = routes.topics().to_vec();
@@ -86,6 +90,11 @@ impl Readers {
             readers.empty.push(give);
         }
         Ok(readers)
+    }
+
+    /// The reader of a partition.
+    pub(super) fn of(&self, key: Key) -> usize {
+        turn_of(&self.of, key, self.threads.len())
     }
 
     /// The next block, if one comes in time, with the number of its reader.
@@ -116,6 +125,12 @@ impl Readers {
     pub(super) fn clear_complaints(&self) {
         self.complain.iter().for_each(Complains::clear);
     }
+}
+
+/// The reader of a partition: of those that are added, each is read by one.
+fn turn_of(of: &HashMap<Key, usize>, (topic, partition): Key, count: usize) -> usize {
+    let added = || (topic + usize::try_from(partition).unwrap_or(0)) % count.max(1);
+    of.get(&(topic, partition)).copied().unwrap_or_else(added)
 }
 
 impl Drop for Readers {

@@ -5,9 +5,11 @@ use super::budget::Share;
 use super::counters::WriterCounters;
 use super::partitions::{KeptPartition, Key, Partitions, Turn};
 use super::plan::JobPlan;
+use super::pulse_order::{KeptLane, MOST_BYTES, MOST_SAID};
+use super::reader::Readers;
 use super::routes::Routes;
 use super::sources::NumberedSource;
-use super::streams::{KeptStream, Streams, Taken};
+use super::streams::{KeptStream, Streams, Taken, To};
 use crate::file::{FileError, WriterFile};
 use evforge_kafka::topic::{Change, What};
 use evforge_messages::RefusedReason;
@@ -19,8 +21,12 @@ use std::sync::Arc;
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Kept {
     partitions: Vec<KeptPartition>,
-    /// Messages that are held: partition, number, stream.
+    /// Messages that are held, as versions up to 0.2 have written them: partition, number, stream.
+    #[serde(default, skip_serializing)]
     held: Vec<(usize, i64, usize)>,
+    /// Messages that are held or wait.
+    #[serde(default)]
+    lanes: Vec<KeptLane>,
     streams: Vec<KeptStream>,
     numbered: Vec<NumberedSource>,
     counts: KeptCounts,
@@ -47,7 +53,7 @@ struct KeptCounts {
 }
 
 /// Bytes of what a commit keeps: of the job itself with changes of its topics, of each stream, of each source with numbers, of each partition.
-const ROOM: usize = 64 << 10;
+const ROOM: usize = (64 << 10) + MOST_SAID;
 const ROOM_OF_STREAM: usize = 512;
 const ROOM_OF_NUMBERED: usize = 64 << 10;
 pub(super) const ROOM_OF_PARTITION: usize = 400;
@@ -63,8 +69,9 @@ pub(super) struct Running {
     counts: KeptCounts,
     pub(super) commits: u64,
     pub(super) disk_waits: u64,
-    /// Messages that were held when the writer ended: they are read once more.
-    awaited: HashMap<(usize, i64), Vec<usize>>,
+    /// Messages that were held or waited when the writer ended, which are read once more: by partition and number their streams, with the
+    /// pulses that are written.
+    awaited: HashMap<(usize, i64), Vec<(usize, usize)>>,
     pub(super) newest_ns: Option<i64>,
     /// The newest time of data that was written, at the last commit.
     pub(super) committed_ns: Option<i64>,
@@ -116,7 +123,16 @@ impl Running {
         self.counts.restarts += 1;
         self.committed_ns = self.streams.last_ns();
         for (partition, offset, stream) in kept.held {
-            self.awaited.entry((partition, offset)).or_default().push(stream);
+            self.awaited.entry((partition, offset)).or_default().push((stream, 0));
+        }
+        for (stream, partition, mut written, steps) in kept.lanes {
+            let mut offset = 0_i64;
+            for step in steps {
+                offset = offset.saturating_add(step);
+                // Of the messages behind it nothing is written.
+                let entry = self.awaited.entry((partition, offset)).or_default();
+                entry.push((stream, std::mem::take(&mut written)));
+            }
         }
         Ok(())
     }
@@ -137,24 +153,46 @@ impl Running {
     }
 
     fn keep(&self) -> Kept {
-        let mut held: Vec<_> = self
-            .awaited
-            .iter()
-            .flat_map(|((partition, offset), streams)| {
-                streams.iter().map(|stream| (*partition, *offset, *stream))
-            })
-            .collect();
-        held.extend(self.streams.all.iter().enumerate().filter_map(|(place, stream)| {
-            stream.held.as_ref().map(|held| (held.partition, held.offset, place))
-        }));
         Kept {
             partitions: self.partitions.keep(),
-            held,
+            held: Vec::new(),
+            lanes: self.keep_lanes(),
             streams: self.streams.keep(),
             numbered: self.streams.numbered.clone(),
             counts: self.counts.clone(),
             is_closed: self.is_closed,
         }
+    }
+
+    /// What is kept of messages that are held or wait, and of those that have not been read once more.
+    fn keep_lanes(&self) -> Vec<KeptLane> {
+        let mut awaited: BTreeMap<(usize, usize), Vec<(i64, usize)>> = BTreeMap::new();
+        for ((partition, offset), streams) in &self.awaited {
+            for (stream, written) in streams {
+                awaited.entry((*stream, *partition)).or_default().push((*offset, *written));
+            }
+        }
+        let mut lanes = Vec::new();
+        // Those that have been read once more come behind them.
+        for (stream, partition, written, steps) in self.streams.keep_lanes() {
+            let Some(before) = awaited.get_mut(&(stream, partition)) else {
+                lanes.push((stream, partition, written, steps));
+                continue;
+            };
+            let mut offset = 0;
+            for step in steps {
+                offset += step;
+                before.push((offset, 0));
+            }
+        }
+        lanes.extend(awaited.into_iter().map(|((stream, partition), mut messages)| {
+            messages.sort_unstable();
+            let written = messages.first().map_or(0, |(_, written)| *written);
+            let mut before = 0;
+            let step = |(offset, _)| offset - std::mem::replace(&mut before, offset);
+            (stream, partition, written, messages.into_iter().map(step).collect())
+        }));
+        lanes
     }
 
     /// Takes a change of a partition. True if it is not known any more where it ends.
@@ -166,13 +204,29 @@ impl Running {
         if self.counts.changes.len() < CHANGES {
             self.counts.changes.push(change.clone());
         }
-        if matches!(change.what, What::Anew { .. } | What::Cut { .. }) {
-            // What was held cannot be read once more.
-            self.awaited.retain(|(partition, _), _| *partition != place);
-            let WriterFile { modules, columns, .. } = &mut self.file;
-            self.streams.release_of(place, modules, columns);
+        match change.what {
+            What::Anew { .. } | What::Cut { .. } => {
+                // What was held cannot be read once more.
+                self.awaited.retain(|(partition, _), _| *partition != place);
+                let WriterFile { modules, columns, .. } = &mut self.file;
+                self.streams.release_of(place, &mut To { modules, columns });
+            }
+            What::Removed { first, .. } => {
+                self.awaited.retain(|(partition, offset), _| *partition != place || *offset >= first);
+            }
+            What::Added { .. } | What::Gone { .. } => {}
         }
         !matches!(change.what, What::Removed { .. })
+    }
+
+    /// True if much waits for partitions that other readers have not read.
+    pub(super) fn is_ahead(&self, reader: usize, readers: &Readers) -> bool {
+        if self.streams.waiting_bytes() < MOST_BYTES / 2 {
+            return false;
+        }
+        let keys = self.streams.awaited(&self.partitions).filter_map(|place| self.partitions.all.get(place));
+        let mut awaited = keys.map(|partition| readers.of((partition.topic, partition.number))).peekable();
+        awaited.peek().is_some() && awaited.all(|other| other != reader)
     }
 
     /// What has happened to topics, and how much of it may have cost messages.
@@ -200,7 +254,15 @@ impl Running {
                 self.take_message((head, place), &block.bytes, plan);
             }
         }
+        self.release_due();
         are_ends_lost
+    }
+
+    /// Writes what has waited and has its turn.
+    pub(super) fn release_due(&mut self) {
+        let WriterFile { modules, columns, .. } = &mut self.file;
+        let holds_all = !self.awaited.is_empty();
+        self.streams.release_due(&self.partitions, holds_all, &mut To { modules, columns });
     }
 
     fn take_message(&mut self, (head, place): (&Head, usize), bytes: &[u8], plan: &JobPlan) {
@@ -232,7 +294,8 @@ impl Running {
                 self.counts.shared += readers.len().saturating_sub(1) as u64;
                 self.newest_ns = Some(self.newest_ns.map_or(*time_ns, |newest| newest.max(*time_ns)));
                 let WriterFile { modules, columns, .. } = &mut self.file;
-                self.streams.take(&message, readers, &plan.window, modules, columns);
+                let mut to = To { modules, columns };
+                self.streams.take(&message, readers, &plan.window, &self.partitions, &mut to);
             }
             Content::OtherSource => self.counts.other_sources += 1,
             Content::WithoutTime => self.counts.without_time += 1,
@@ -247,8 +310,8 @@ impl Running {
         let Some(streams) = self.awaited.remove(&(place, head.offset)) else { return };
         let message =
             Taken { partition: place, offset: head.offset, time_ns: 0, number: None, checksum: 0, bytes };
-        for stream in streams {
-            self.streams.hold_again(stream, &message);
+        for (stream, written) in streams {
+            self.streams.hold_again(stream, &message, written);
         }
     }
 
@@ -267,7 +330,7 @@ impl Running {
             return self.keep();
         }
         let WriterFile { modules, columns, completeness, .. } = &mut self.file;
-        self.streams.release_all(modules, columns);
+        self.streams.release_all(&mut To { modules, columns });
         for open in modules.iter_mut() {
             open.module.close(columns);
         }
@@ -300,6 +363,7 @@ impl Running {
             commits: self.commits,
             disk_waits: self.disk_waits,
             events_written: self.file.modules.iter().map(|open| open.module.events()).sum(),
+            events_late: self.file.modules.iter().map(|open| open.module.events_late()).sum(),
             ..WriterCounters::default()
         };
         self.streams.count(&mut counters);

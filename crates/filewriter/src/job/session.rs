@@ -1,6 +1,7 @@
 //! Reading into one open file: what is told, commits, the end of the run.
 
 use super::attempts::Attempts;
+use super::block::Block;
 use super::end::{JobEnd, PartitionEnd};
 use super::error::JobError;
 use super::opening::{Opened, times};
@@ -10,14 +11,14 @@ use super::reader::Readers;
 use super::running::Running;
 use super::settings::JobSettings;
 use super::topics::{Topics, has_all_from};
-use super::window::Window;
+use super::window::{Window, now_ns};
 use crate::file::{Ending, FileError, Names};
 use evforge_kafka::topic::TopicWatch;
 use std::fs;
 use std::sync::mpsc::{Receiver, TryRecvError};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 /// Bytes of rows after which the chunks that are full are written. That is no commit: with thousands of columns one takes a while,
 /// however little is in it, and is made by the clock.
@@ -46,12 +47,6 @@ const ROOM: Duration = Duration::from_secs(1);
 pub(super) enum Command {
     Stop(Option<i64>),
     Abort,
-}
-
-/// Nanoseconds since 1970 by the clock of this host.
-fn now_ns() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
 }
 
 /// Why a session cannot go on.
@@ -140,16 +135,29 @@ impl<'a> Session<'a> {
         if self.plan.until == Until::Present {
             self.ends_known = running.partitions.set_ends(&snapshot);
         }
+        // Of readers that are ahead of others: they read on when these have come as far.
+        let mut kept_back: Vec<(usize, Block)> = Vec::new();
         loop {
             self.obey(running, &ends)?;
             if *self.is_aborted {
                 return Ok(());
             }
             if self.waits.is_none() {
-                if let Some((reader, block)) = readers.next(TURN) {
-                    if running.take(&block, self.plan) {
-                        (self.ends_known, self.late_since) = (false, None);
+                match readers.next(TURN) {
+                    Some((reader, block)) => {
+                        if running.take(&block, self.plan) {
+                            (self.ends_known, self.late_since) = (false, None);
+                        }
+                        kept_back.push((reader, block));
                     }
+                    None => running.release_due(),
+                }
+                if let Some(ends) = ends.since(None) {
+                    running.partitions.note_ends(&ends);
+                }
+                for (reader, block) in
+                    kept_back.extract_if(.., |(reader, _)| !running.is_ahead(*reader, &readers))
+                {
                     readers.give_back(reader, block);
                 }
             } else {

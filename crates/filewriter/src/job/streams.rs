@@ -1,16 +1,20 @@
 //! The streams of a file: a module and one of its sources, and what became of their messages.
 
 use super::counters::WriterCounters;
+use super::partitions::Partitions;
+use super::pulse_order::{KeptLane, MOST_BYTES, MOST_SAID, PulseOrder, Waiting};
 use super::routes::Routes;
 use super::sources::NumberedSource;
-use super::window::{SourceWindow, Verdict, Window};
+use super::window::{SourceWindow, Verdict, Window, now_ns};
 use crate::file::{Columns, GapRow, OpenModule, SourceRow};
-use crate::modules::{SkipReason, WindowRule};
+use crate::modules::{NotWritten, SkipReason, WindowRule, pulse_times};
 use evforge_kafka::message_ids::Arrival;
 use evforge_messages::{Message, Schema, decode};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Write as _;
+use std::ops::Range;
+use std::time::Instant;
 
 /// A message that is held: the newest from before the start.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,6 +79,16 @@ pub(super) struct Taken<'a> {
     pub(super) bytes: &'a [u8],
 }
 
+/// Where rows go.
+#[derive(Debug)]
+pub(super) struct To<'a> {
+    pub(super) modules: &'a mut [OpenModule],
+    pub(super) columns: &'a mut Columns,
+}
+
+/// What modules did not write, by module and reason: the first of each in words, and how often.
+type NotWrittenBy = BTreeMap<(usize, SkipReason), (String, u64)>;
+
 /// All streams of a file.
 #[derive(Debug, Default)]
 pub(super) struct Streams {
@@ -82,8 +96,9 @@ pub(super) struct Streams {
     /// Sources with numbers, and the topics of each.
     pub(super) numbered: Vec<NumberedSource>,
     topics: Vec<usize>,
-    /// What the modules did not write, by module and reason: the first of each in words, and how often.
-    pub(super) not_written: BTreeMap<(usize, SkipReason), (String, u64)>,
+    /// Of each module of events: the messages that wait until they have their turn.
+    orders: Vec<Option<PulseOrder>>,
+    pub(super) not_written: NotWrittenBy,
 }
 
 impl Streams {
@@ -95,6 +110,7 @@ impl Streams {
         for (module, open) in modules.iter().enumerate() {
             let schemas = open.module.schemas();
             let has_numbers = schemas.iter().any(|schema| is_numbered(*schema));
+            let has_events = schemas.iter().any(|schema| is_of_events(*schema));
             for source in &open.spec.sources {
                 routes.add(&open.spec.topic, source, schemas, streams.all.len());
                 let topic = routes.topic(&open.spec.topic).unwrap_or_default();
@@ -116,6 +132,8 @@ impl Streams {
                     numbers: of_source,
                 });
             }
+            let topic = routes.topic(&open.spec.topic).unwrap_or_default();
+            streams.orders.push(has_events.then(|| PulseOrder::new(topic, open.spec.sources.len())));
         }
         (streams, routes)
     }
@@ -126,8 +144,8 @@ impl Streams {
         message: &Taken<'_>,
         readers: &[usize],
         window: &Window,
-        modules: &mut [OpenModule],
-        columns: &mut Columns,
+        partitions: &Partitions,
+        to: &mut To<'_>,
     ) {
         let is_inside =
             message.time_ns >= window.start_ns && window.stop_ns.is_none_or(|stop| message.time_ns <= stop);
@@ -146,14 +164,62 @@ impl Streams {
         for place in readers {
             let Some(stream) = self.all.get_mut(*place) else { continue };
             stream.counts.read += 1;
-            match &decoded {
-                Ok(decoded) => {
-                    stream.take(message, decoded, window, modules, columns, &mut self.not_written);
-                }
+            let Ok(decoded) = &decoded else {
                 // Its reader has decoded it.
-                Err(_) => stream.counts.not_written += 1,
+                stream.counts.not_written += 1;
+                continue;
+            };
+            if !stream.is_to_be_written(message, window) {
+                continue;
+            }
+            let order = self.orders.get_mut(stream.module).and_then(Option::as_mut);
+            match order.filter(|order| !order.is_alone(partitions)) {
+                Some(order) if is_in_order(decoded) => {
+                    order.take(*place, message.partition, waiting(message, decoded, 0), Instant::now());
+                }
+                _ => {
+                    stream.release(to, &mut self.not_written);
+                    stream.write(decoded, to, &mut self.not_written);
+                }
             }
         }
+    }
+
+    /// Writes the pulses that have their turn, and what there is no more room for. With `holds_all` messages from before are still to come.
+    pub(super) fn release_due(&mut self, partitions: &Partitions, holds_all: bool, to: &mut To<'_>) {
+        let Self { all, orders, not_written, .. } = self;
+        let now = (Instant::now(), now_ns());
+        let mut write = |stream: usize, bytes: &[u8], pulses: Range<usize>, is_last: bool| {
+            if let Some(stream) = all.get_mut(stream) {
+                stream.write_pulses(bytes, pulses, is_last, to, not_written);
+            }
+        };
+        for order in orders.iter_mut().flatten() {
+            order.release(now, partitions, holds_all, &mut write);
+        }
+        while size(orders).0 > MOST_BYTES || size(orders).1 > MOST_SAID {
+            let largest = orders.iter_mut().flatten().max_by_key(|order| order.size());
+            let Some(largest) = largest else { break };
+            largest.release_first(&mut write);
+        }
+    }
+
+    /// Bytes of messages that wait until their pulses have their turn.
+    pub(super) fn waiting_bytes(&self) -> usize {
+        size(&self.orders).0
+    }
+
+    /// Partitions that they wait for, and that have messages that have not been read.
+    pub(super) fn awaited<'a>(&'a self, partitions: &'a Partitions) -> impl Iterator<Item = usize> + 'a {
+        self.orders.iter().flatten().flat_map(|order| order.awaited(partitions))
+    }
+
+    /// What is kept of messages that wait or are held.
+    pub(super) fn keep_lanes(&self) -> impl Iterator<Item = KeptLane> + '_ {
+        let held = self.all.iter().enumerate().filter_map(|(place, stream)| {
+            stream.held.as_ref().map(|held| (place, held.partition, 0, vec![held.offset]))
+        });
+        self.orders.iter().flatten().flat_map(PulseOrder::keep).chain(held)
     }
 
     fn judge_number(&mut self, number: i64, message: &Taken<'_>, readers: &[usize]) -> Arrival {
@@ -172,30 +238,44 @@ impl Streams {
             .map(|(_, (source, _))| source)
     }
 
-    /// Takes back a message that was held when the writer ended.
-    pub(super) fn hold_again(&mut self, stream: usize, message: &Taken<'_>) {
-        if let Some(stream) = self.all.get_mut(stream) {
-            stream.held = Some(Held {
-                partition: message.partition,
-                offset: message.offset,
-                bytes: message.bytes.to_vec(),
+    /// Takes back a message that was held when the writer ended, with the pulses of it that are written.
+    pub(super) fn hold_again(&mut self, place: usize, message: &Taken<'_>, written: usize) {
+        let Some(stream) = self.all.get_mut(place) else { return };
+        match (self.orders.get_mut(stream.module), decode(message.bytes)) {
+            (Some(Some(order)), Ok(decoded)) => {
+                order.take(place, message.partition, waiting(message, &decoded, written), Instant::now());
+            }
+            _ => stream.hold(message),
+        }
+    }
+
+    /// Writes what is held of a partition.
+    pub(super) fn release_of(&mut self, partition: usize, to: &mut To<'_>) {
+        let holds = |stream: &Stream| stream.held.as_ref().is_some_and(|held| held.partition == partition);
+        self.release_if(holds, |order| order.holds(partition), to);
+    }
+
+    /// Writes what is held: pulses that have not had their turn, and the values at the start of runs in which nothing came.
+    pub(super) fn release_all(&mut self, to: &mut To<'_>) {
+        self.release_if(|_| true, |_| true, to);
+    }
+
+    fn release_if(
+        &mut self,
+        of_stream: impl Fn(&Stream) -> bool,
+        of_order: impl Fn(&PulseOrder) -> bool,
+        to: &mut To<'_>,
+    ) {
+        let Self { all, orders, not_written, .. } = self;
+        for stream in all.iter_mut().filter(|stream| of_stream(stream)) {
+            stream.release(to, not_written);
+        }
+        for order in orders.iter_mut().flatten().filter(|order| of_order(order)) {
+            order.release_all(&mut |stream, bytes, pulses, is_last| {
+                if let Some(stream) = all.get_mut(stream) {
+                    stream.write_pulses(bytes, pulses, is_last, to, not_written);
+                }
             });
-        }
-    }
-
-    /// Writes what streams hold of a partition.
-    pub(super) fn release_of(&mut self, partition: usize, modules: &mut [OpenModule], columns: &mut Columns) {
-        let holds =
-            |stream: &&mut Stream| stream.held.as_ref().is_some_and(|held| held.partition == partition);
-        for stream in self.all.iter_mut().filter(holds) {
-            stream.release(modules, columns, &mut self.not_written);
-        }
-    }
-
-    /// Writes what is held by a stream: the values at the start of runs in which nothing came.
-    pub(super) fn release_all(&mut self, modules: &mut [OpenModule], columns: &mut Columns) {
-        for stream in &mut self.all {
-            stream.release(modules, columns, &mut self.not_written);
         }
     }
 
@@ -222,6 +302,8 @@ impl Streams {
             counters.messages_not_written += counts.not_written;
             counters.messages_unordered += counts.unordered;
         }
+        let waiting: usize = self.orders.iter().flatten().map(PulseOrder::messages).sum();
+        counters.messages_held += waiting as u64;
     }
 
     /// Sources of which no message has come, with their topics.
@@ -346,80 +428,102 @@ impl Streams {
 }
 
 impl Stream {
-    fn take(
-        &mut self,
-        message: &Taken<'_>,
-        decoded: &Message<'_>,
-        window: &Window,
-        modules: &mut [OpenModule],
-        columns: &mut Columns,
-        not_written: &mut BTreeMap<(usize, SkipReason), (String, u64)>,
-    ) {
+    /// Judges a message by the time of its data; one that may be the value at the start is held.
+    fn is_to_be_written(&mut self, message: &Taken<'_>, window: &Window) -> bool {
         match self.window.judge(message.time_ns, window, self.rule) {
             Verdict::Write { is_unordered } => {
-                self.release(modules, columns, not_written);
-                if self.write(decoded, modules, columns, not_written) {
-                    let time = message.time_ns;
-                    self.counts.unordered += u64::from(is_unordered);
-                    self.counts.first_ns.get_or_insert(time);
-                    self.counts.last_ns = Some(self.counts.last_ns.map_or(time, |last| last.max(time)));
-                }
+                let time = message.time_ns;
+                self.counts.unordered += u64::from(is_unordered);
+                self.counts.first_ns.get_or_insert(time);
+                self.counts.last_ns = Some(self.counts.last_ns.map_or(time, |last| last.max(time)));
+                return true;
             }
             Verdict::Hold => {
                 self.counts.superseded += u64::from(self.held.is_some());
-                self.held = Some(Held {
-                    partition: message.partition,
-                    offset: message.offset,
-                    bytes: message.bytes.to_vec(),
-                });
+                self.hold(message);
             }
             Verdict::BeforeStart => self.counts.before_start += 1,
             Verdict::Superseded => self.counts.superseded += 1,
             Verdict::Repeated => self.counts.repeated += 1,
             Verdict::AfterStop => self.counts.after_stop += 1,
         }
+        false
+    }
+
+    fn hold(&mut self, message: &Taken<'_>) {
+        let &Taken { partition, offset, bytes, .. } = message;
+        self.held = Some(Held { partition, offset, bytes: bytes.to_vec() });
     }
 
     /// Writes what is held, if anything is.
-    fn release(
-        &mut self,
-        modules: &mut [OpenModule],
-        columns: &mut Columns,
-        not_written: &mut BTreeMap<(usize, SkipReason), (String, u64)>,
-    ) {
+    fn release(&mut self, to: &mut To<'_>, not_written: &mut NotWrittenBy) {
         let Some(held) = self.held.take() else { return };
         self.window.release();
         match decode(&held.bytes) {
-            Ok(message) => {
-                self.write(&message, modules, columns, not_written);
-            }
+            Ok(message) => self.write(&message, to, not_written),
             Err(_) => self.counts.not_written += 1,
         }
     }
 
-    fn write(
+    /// Writes a message.
+    fn write(&mut self, message: &Message<'_>, to: &mut To<'_>, not_written: &mut NotWrittenBy) {
+        let Some(open) = to.modules.get_mut(self.module) else { return };
+        let done = open.module.write(message, to.columns);
+        self.note(done, true, not_written);
+    }
+
+    /// Writes some pulses of a message that has waited.
+    fn write_pulses(
         &mut self,
-        message: &Message<'_>,
-        modules: &mut [OpenModule],
-        columns: &mut Columns,
-        not_written: &mut BTreeMap<(usize, SkipReason), (String, u64)>,
-    ) -> bool {
-        let Some(open) = modules.get_mut(self.module) else { return false };
-        match open.module.write(message, columns) {
-            Ok(()) => {
-                self.counts.written += 1;
-                true
-            }
+        bytes: &[u8],
+        pulses: Range<usize>,
+        is_last: bool,
+        to: &mut To<'_>,
+        not_written: &mut NotWrittenBy,
+    ) {
+        let (Some(open), Ok(message)) = (to.modules.get_mut(self.module), decode(bytes)) else { return };
+        let done = open.module.write_pulses(&message, pulses, to.columns);
+        self.note(done, is_last, not_written);
+    }
+
+    /// Counts what has become of a message.
+    fn note(&mut self, done: Result<(), NotWritten>, is_last: bool, not_written: &mut NotWrittenBy) {
+        match done {
+            Ok(()) => self.counts.written += u64::from(is_last),
             Err(refused) => {
                 self.counts.not_written += 1;
                 let entry = not_written
                     .entry((self.module, refused.reason))
                     .or_insert_with(|| (format!("{}: {}", self.source, refused.what), 0));
                 entry.1 += 1;
-                false
             }
         }
     }
+}
+
+/// A message that is to wait, with the pulses of it that are written already.
+fn waiting(message: &Taken<'_>, decoded: &Message<'_>, written: usize) -> Waiting {
+    let pulses = pulse_times(decoded).unwrap_or_default();
+    Waiting {
+        offset: message.offset,
+        bytes: message.bytes.to_vec(),
+        written: written.min(pulses.len()),
+        pulses,
+    }
+}
+
+/// Bytes of messages that wait, and of what a commit says of them.
+fn size(orders: &[Option<PulseOrder>]) -> (usize, usize) {
+    orders.iter().flatten().map(PulseOrder::size).fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
+}
+
+/// True for events that a module writes, and for what is said of them in a message of its own.
+fn is_in_order(message: &Message<'_>) -> bool {
+    !is_of_events(message.schema()) || pulse_times(message).is_some()
+}
+
+fn is_of_events(schema: Schema) -> bool {
+    matches!(schema, Schema::Ev44 | Schema::Ev42)
 }
 
 /// True for schemas that number the messages of a source.

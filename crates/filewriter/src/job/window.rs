@@ -10,6 +10,7 @@
 
 use crate::modules::WindowRule;
 use serde::{Deserialize, Serialize};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The time of a run, nanoseconds since 1970.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,6 +19,12 @@ pub struct Window {
     pub start_ns: i64,
     /// The last one, if it is known.
     pub stop_ns: Option<i64>,
+}
+
+/// Nanoseconds since 1970 by the clock of this host.
+pub(super) fn now_ns() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
 }
 
 /// What becomes of a message.

@@ -1,13 +1,18 @@
-//! Events as the file writer of the ESS writes them: the columns of messages behind each other.
+//! Events as the file writer of the ESS writes them: the columns of messages behind each other, in the order of pulses.
+
+use std::ops::Range;
 
 use evforge_messages::{Column, Ev42, Ev44, Message, Schema};
+use evforge_stream::nexus::{EVENTS_LATE, EVENTS_LATE_NOTE};
+use evforge_stream::storage::dataset::class;
+use evforge_stream::storage::text::set_attribute;
 use hdf5_metno::Group;
 use serde::{Deserialize, Serialize};
 
 use super::module::{Module, ModuleError, NotWritten, WindowRule, restored, saved};
 use super::places::{Cues, MOST_SLOW_ROWS, attribute, times, unsigned};
 use super::settings::Settings;
-use crate::file::{ColumnId, ColumnPlan, Columns, ValueType};
+use crate::file::{ColumnId, ColumnPlan, Columns, ScalarId, ValueType};
 
 /// Events of a message, whatever its schema.
 #[derive(Clone, Copy, Debug)]
@@ -16,6 +21,8 @@ pub(super) struct Events<'m> {
     pub(super) message_id: i64,
     /// Pulses, and the first event of each. A message of ev42 has one.
     times: Times<'m>,
+    /// The number of its first event in the message.
+    pub(super) begin: usize,
     pub(super) offsets: Column<'m, i32>,
     /// As many as events.
     pixels: Column<'m, i32>,
@@ -42,6 +49,7 @@ impl<'m> Events<'m> {
                 source: source_name,
                 message_id: *message_id,
                 times: Times::Many(*reference_time, *reference_time_index),
+                begin: 0,
                 offsets: *time_of_flight,
                 pixels: *pixel_id,
             },
@@ -51,6 +59,7 @@ impl<'m> Events<'m> {
                 source: source_name.unwrap_or_default(),
                 message_id: message_id.cast_signed(),
                 times: Times::One(i64::try_from(*pulse_time).unwrap_or(i64::MAX)),
+                begin: 0,
                 offsets: same_bits(*time_of_flight),
                 pixels: same_bits(*detector_id),
             },
@@ -88,8 +97,62 @@ impl<'m> Events<'m> {
             Times::One(time) => (Some((time, 0)), None),
             Times::Many(times, index) => (None, Some(times.iter().zip(index))),
         };
-        let many = many.into_iter().flatten();
-        one.into_iter().chain(many.map(|(time, first)| (time, usize::try_from(first).unwrap_or(0))))
+        let (many, begin) = (many.into_iter().flatten(), self.begin);
+        let first = move |first| usize::try_from(first).unwrap_or(0).saturating_sub(begin);
+        one.into_iter().chain(many.map(move |(time, number)| (time, first(number))))
+    }
+
+    /// How many pulses there are.
+    pub(super) fn pulse_count(&self) -> usize {
+        match self.times {
+            Times::One(_) => 1,
+            Times::Many(times, _) => times.len(),
+        }
+    }
+
+    /// The events of some of the pulses.
+    pub(super) fn part(&self, pulses: Range<usize>) -> Self {
+        let pulses = pulses.start..pulses.end.min(self.pulse_count());
+        let Times::Many(times, index) = self.times else { return *self };
+        let first = |pulse: usize| match index.get(pulse) {
+            Some(first) if pulse > 0 => usize::try_from(first).unwrap_or(0).saturating_sub(self.begin),
+            Some(_) => 0,
+            None => self.offsets.len(),
+        };
+        let events = first(pulses.start)..first(pulses.end);
+        Self {
+            times: Times::Many(
+                times.range(pulses.clone()).unwrap_or_default(),
+                index.range(pulses).unwrap_or_default(),
+            ),
+            begin: self.begin + events.start,
+            offsets: self.offsets.range(events.clone()).unwrap_or_default(),
+            pixels: self.pixels.range(events).unwrap_or_default(),
+            ..*self
+        }
+    }
+
+    /// Cut where pulses that are earlier than the newest one begin or end: the parts, and whether they are late.
+    pub(super) fn by_order(self, newest: &mut Option<i64>) -> Vec<(Self, bool)> {
+        let mut cuts: Vec<(usize, bool)> = Vec::new();
+        for (pulse, (time, _)) in self.pulses().enumerate() {
+            let is_late = newest.is_some_and(|newest| time < newest);
+            if !is_late {
+                *newest = Some(time);
+            }
+            if cuts.last().is_none_or(|(_, before)| *before != is_late) {
+                cuts.push((pulse, is_late));
+            }
+        }
+        match cuts[..] {
+            // Nearly always.
+            [] => vec![(self, false)],
+            [(_, is_late)] => vec![(self, is_late)],
+            _ => {
+                let ends = cuts.iter().skip(1).map(|(pulse, _)| *pulse).chain([usize::MAX]);
+                cuts.iter().zip(ends).map(|((from, is_late), to)| (self.part(*from..to), *is_late)).collect()
+            }
+        }
     }
 
     /// The pixel of each event; none if the source has no pixels.
@@ -106,14 +169,18 @@ fn same_bits(column: Column<'_, u32>) -> Column<'_, i32> {
     }
 }
 
-/// The arrays of a group of class NXevent_data.
+/// The start of each pulse of a message of events, nanoseconds since 1970; none of other messages, and of those that no module writes.
+pub fn pulse_times(message: &Message<'_>) -> Option<Vec<i64>> {
+    Some(Events::of(message).ok()?.pulses().map(|(time, _)| time).collect())
+}
+
+/// The arrays of events with their pulses.
 #[derive(Debug)]
 pub(super) struct EventArrays {
     pub(super) event_id: ColumnId,
     pub(super) event_time_offset: ColumnId,
-    pub(super) event_time_zero: ColumnId,
-    pub(super) event_index: ColumnId,
-    pub(super) cues: Cues,
+    event_time_zero: ColumnId,
+    event_index: ColumnId,
 }
 
 impl EventArrays {
@@ -133,8 +200,12 @@ impl EventArrays {
         let event_time_zero = times(columns, group, &zero, origin)?;
         let index = ColumnPlan::values("event_index", ValueType::I64, pulses);
         let event_index = columns.column(group, &index)?;
-        let cues = Cues::open(columns, group, chunk_rows)?;
-        Ok(Self { event_id, event_time_offset, event_time_zero, event_index, cues })
+        Ok(Self { event_id, event_time_offset, event_time_zero, event_index })
+    }
+
+    /// Events in them.
+    pub(super) fn events(&self, columns: &Columns) -> u64 {
+        columns.rows(self.event_time_offset)
     }
 
     /// Begins the record of a pulse whose first event has this number.
@@ -158,20 +229,70 @@ impl EventArrays {
     }
 }
 
+/// The group, in that of a module, of events whose pulse is earlier than the newest one before them.
+#[derive(Debug)]
+pub(super) struct LateEvents {
+    pub(super) arrays: EventArrays,
+    total_counts: ScalarId,
+}
+
+impl LateEvents {
+    /// Rows of a chunk: nearly always there are none.
+    pub(super) const CHUNK_ROWS: usize = 4096;
+
+    /// None in a file that a version before has begun.
+    pub(super) fn open(columns: &mut Columns, of: &Group, origin: &str) -> hdf5_metno::Result<Option<Self>> {
+        let group = if of.link_exists(EVENTS_LATE) {
+            of.group(EVENTS_LATE)?
+        } else if columns.is_reopened() && !columns.is_counting() {
+            return Ok(None);
+        } else {
+            let group = class(of, EVENTS_LATE, "NXcollection")?;
+            set_attribute(&group, "note", EVENTS_LATE_NOTE)?;
+            group
+        };
+        let arrays = EventArrays::open(columns, &group, Self::CHUNK_ROWS, origin)?;
+        let total_counts = total_counts(columns, &group)?;
+        Ok(Some(Self { arrays, total_counts }))
+    }
+
+    /// Says how many there are.
+    pub(super) fn before_commit(late: Option<&Self>, events: u64, columns: &mut Columns) {
+        if let Some(late) = late {
+            columns.set(late.total_counts, events);
+        }
+    }
+}
+
+/// The number of events of a group.
+pub(super) fn total_counts(columns: &mut Columns, group: &Group) -> hdf5_metno::Result<ScalarId> {
+    let id = columns.scalar(group, "total_counts", 0_u64)?;
+    if let Some(dataset) = columns.scalar_dataset(id).filter(|_| !columns.is_reopened()) {
+        set_attribute(dataset, "units", "counts")?;
+    }
+    Ok(id)
+}
+
 /// Events behind each other, a record for each reference time, nothing of messages without events.
 #[derive(Debug)]
 pub(super) struct ReferenceEvents {
     schemas: &'static [Schema],
     arrays: EventArrays,
+    late: Option<LateEvents>,
+    cues: Cues,
     cue_interval: u64,
     state: State,
 }
 
 /// What is kept over a restart.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
 struct State {
     events: u64,
     last_cue: u64,
+    /// The newest pulse.
+    newest_ns: Option<i64>,
+    events_late: u64,
 }
 
 impl ReferenceEvents {
@@ -184,8 +305,29 @@ impl ReferenceEvents {
         let chunk_rows = settings.chunk_rows(1 << 20)?;
         let cue_interval = settings.cue_interval(100_000_000)?;
         let arrays = EventArrays::open(columns, group, chunk_rows, "start")?;
-        let state = State { events: columns.rows(arrays.event_time_offset), last_cue: 0 };
-        Ok(Self { schemas, arrays, cue_interval, state })
+        let cues = Cues::open(columns, group, chunk_rows)?;
+        let late = LateEvents::open(columns, group, "start")?;
+        let state = State { events: arrays.events(columns), ..State::default() };
+        Ok(Self { schemas, arrays, late, cues, cue_interval, state })
+    }
+
+    fn write_events(&mut self, events: &Events<'_>, is_late: bool, columns: &mut Columns) {
+        let (arrays, count) = match &self.late {
+            Some(late) if is_late => (&late.arrays, &mut self.state.events_late),
+            _ => (&self.arrays, &mut self.state.events),
+        };
+        let mut last_pulse = 0;
+        for (time, first) in events.pulses() {
+            arrays.begin(columns, time, *count + first as u64);
+            last_pulse = time;
+        }
+        arrays.extend(columns, events.offsets, events.pixels());
+        *count += events.offsets.len() as u64;
+        if self.state.events > self.state.last_cue.saturating_add(self.cue_interval) {
+            self.state.last_cue = self.state.events - 1;
+            let last_offset = events.offsets.last().unwrap_or(0);
+            self.cues.push(columns, self.state.last_cue, last_pulse.saturating_add(last_offset.into()));
+        }
     }
 }
 
@@ -199,28 +341,39 @@ impl Module for ReferenceEvents {
     }
 
     fn write(&mut self, message: &Message<'_>, columns: &mut Columns) -> Result<(), NotWritten> {
+        self.write_pulses(message, 0..usize::MAX, columns)
+    }
+
+    fn write_pulses(
+        &mut self,
+        message: &Message<'_>,
+        pulses: Range<usize>,
+        columns: &mut Columns,
+    ) -> Result<(), NotWritten> {
         NotWritten::unless_of(self.schemas, message)?;
         let events = Events::of(message)?;
-        let Some(last_offset) = events.offsets.last() else { return Ok(()) };
-        let mut last_pulse = 0;
-        for (time, first) in events.pulses() {
-            self.arrays.begin(columns, time, self.state.events + first as u64);
-            last_pulse = time;
-        }
-        self.arrays.extend(columns, events.offsets, events.pixels());
-        self.state.events += events.offsets.len() as u64;
-        if self.state.events > self.state.last_cue.saturating_add(self.cue_interval) {
-            self.state.last_cue = self.state.events - 1;
-            let last = last_pulse.saturating_add(last_offset.into());
-            self.arrays.cues.push(columns, self.state.last_cue, last);
+        if !events.offsets.is_empty() {
+            for (part, is_late) in events.part(pulses).by_order(&mut self.state.newest_ns) {
+                self.write_events(&part, is_late, columns);
+            }
         }
         Ok(())
     }
 
-    fn close(&mut self, _columns: &mut Columns) {}
+    fn before_commit(&mut self, columns: &mut Columns) {
+        LateEvents::before_commit(self.late.as_ref(), self.state.events_late, columns);
+    }
+
+    fn close(&mut self, columns: &mut Columns) {
+        self.before_commit(columns);
+    }
 
     fn events(&self) -> u64 {
-        self.state.events
+        self.state.events + self.state.events_late
+    }
+
+    fn events_late(&self) -> u64 {
+        self.state.events_late
     }
 
     fn save(&self, into: &mut Vec<u8>) {

@@ -39,7 +39,8 @@
 //! | pu00 | `time`, `period_number` u32, `vetoes` u32, `proton_charge` f32, `period_log` (NXlog, from 1), `raw_frames`, `good_frames`, `good_proton_charge` |
 //! | evforge_ledger | `time`, `source_name`, and a column for each variable of `docs/kafka.md`, "The ledger" |
 //!
-//! Several sources may come into one group. With the layout of `evforge run --nexus` a new record begins where the source changes.
+//! Several sources may come into one group of events. `event_time_zero` never goes back: pulses that are earlier than the newest one are in
+//! `events_late` (NXcollection, in the group) with their events, in the order in which they came, with `total_counts`.
 
 mod alarm;
 mod array_attributes;
@@ -65,5 +66,6 @@ mod pulses;
 mod samples;
 mod settings;
 
+pub use events::pulse_times;
 pub use module::{Module, ModuleError, NotWritten, SkipReason, WindowRule};
 pub use open::{Opened, open};

@@ -1,6 +1,7 @@
 //! What a writer module is.
 
 use std::fmt::Debug;
+use std::ops::Range;
 
 use evforge_messages::{Message, Schema};
 
@@ -81,6 +82,20 @@ pub trait Module: Debug {
     /// If the message has something that the module does not write.
     fn write(&mut self, message: &Message<'_>, columns: &mut Columns) -> Result<(), NotWritten>;
 
+    /// Of modules of events: appends the rows of some of the pulses of a message. Of one message they come in their order, each once.
+    ///
+    /// # Errors
+    /// As [`Module::write`].
+    fn write_pulses(
+        &mut self,
+        message: &Message<'_>,
+        pulses: Range<usize>,
+        columns: &mut Columns,
+    ) -> Result<(), NotWritten> {
+        let _ = pulses;
+        self.write(message, columns)
+    }
+
     /// Appends what a commit is to have besides the rows of messages (cues, totals). Called before each commit, and before the
     /// rows of the columns are asked for.
     fn before_commit(&mut self, columns: &mut Columns) {
@@ -92,6 +107,11 @@ pub trait Module: Debug {
 
     /// Events written so far; 0 for modules without.
     fn events(&self) -> u64 {
+        0
+    }
+
+    /// Those of them that are in the group of late events.
+    fn events_late(&self) -> u64 {
         0
     }
 

@@ -17,7 +17,6 @@
 mod array;
 mod attributes;
 mod bound;
-mod companions;
 mod content;
 mod create;
 mod dtype;
@@ -38,7 +37,6 @@ mod tree;
 mod write;
 
 pub use bound::bytes_at_most;
-pub use companions::companions;
 pub use content::{
     Array, Attribute, Dataset, Dialects, Group, Link, Node, RunTime, StreamModule, Structure, Values,
 };
@@ -46,6 +44,7 @@ pub use create::{Created, Place, create, reopen};
 pub use error::{CreateError, StructureError};
 pub use kind::ModuleKind;
 pub use links::create_links;
+pub use logs::companions;
 pub use parse::parse;
 pub use times::{RunTimes, TimeText};
 pub use tree::DEEPEST;

@@ -44,13 +44,16 @@ impl Site {
 
     /// Makes topics: their names.
     pub(crate) fn topics<const N: usize>(&self, names: [&str; N]) -> [&'static str; N] {
-        for name in names {
-            match self {
-                Self::Shared(broker) => drop(broker.create_topic(name, 1)),
-                Self::Own(broker) => broker.create_topic(name, 1),
-            }
+        names.map(|name| self.topic_of(name, 1))
+    }
+
+    /// Makes a topic of so many partitions: its name.
+    pub(crate) fn topic_of(&self, name: &str, partitions: u32) -> &'static str {
+        match self {
+            Self::Shared(broker) => drop(broker.create_topic(name, partitions)),
+            Self::Own(broker) => broker.create_topic(name, partitions),
         }
-        names.map(|name| self.name(name))
+        self.name(name)
     }
 
     /// A service with the usual topics.

@@ -42,7 +42,8 @@ fn modules() -> Vec<(&'static str, Value)> {
 /// Rows that a message adds to datasets, as the tables say; none if it is to be refused.
 #[derive(Default)]
 struct Model {
-    pulse: Option<(String, i64)>,
+    /// The pulse that was begun last, of those in order and of late ones.
+    pulses: [Option<i64>; 2],
     period: Option<u32>,
 }
 
@@ -53,17 +54,24 @@ impl Model {
         let own = settings.get("layout").is_some();
         let rows = match (kind, message) {
             ("ev44", Message::Ev44(events)) => {
-                let pulses: Vec<i64> = events.reference_time.to_vec();
-                let pixels = settings
-                    .get("pixels")
-                    .map(|_| events.pixel_id.iter().filter(|pixel| (1..=1 << 30).contains(pixel)).count());
-                let count = pixels.unwrap_or(events.events());
-                self.event_rows(own, events.source_name, &pulses, count as u64)
+                let firsts: Vec<usize> =
+                    events.reference_time_index.iter().map(|first| usize::try_from(first).unwrap()).collect();
+                let ends = firsts.iter().skip(1).copied().chain([events.events()]);
+                let pixels = events.pixel_id.to_vec();
+                let count = |first: usize, end: usize| match settings.get("pixels") {
+                    None => end - first,
+                    Some(_) => {
+                        let own = pixels.get(first..end).unwrap_or_default();
+                        own.iter().filter(|pixel| (1..=1 << 30).contains(*pixel)).count()
+                    }
+                };
+                let counts = firsts.iter().zip(ends).map(|(first, end)| count(*first, end) as u64);
+                let pulses: Vec<(i64, u64)> = events.reference_time.iter().zip(counts).collect();
+                self.event_rows(own, &pulses, events.events() > 0)
             }
             ("ev42", Message::Ev42(events)) => {
-                let pulse = [i64::try_from(events.pulse_time).unwrap()];
-                let source = events.source_name.unwrap_or_default();
-                self.event_rows(own, source, &pulse, events.time_of_flight.len() as u64)
+                let count = events.time_of_flight.len() as u64;
+                self.event_rows(own, &[(i64::try_from(events.pulse_time).unwrap(), count)], count > 0)
             }
             ("f144", Message::F144(log)) if matches!(log.value, f144::Value::Scalar(_)) => {
                 vec![("value", 1), ("time", 1)]
@@ -112,23 +120,24 @@ impl Model {
         Some(rows)
     }
 
-    fn event_rows(
-        &mut self,
-        own: bool,
-        source: &str,
-        pulses: &[i64],
-        count: u64,
-    ) -> Vec<(&'static str, u64)> {
-        let mut records = 0;
-        for pulse in pulses {
-            let pulse = Some((source.to_owned(), *pulse));
-            records += u64::from(!own || pulse != self.pulse);
-            self.pulse = pulse;
+    /// Rows of pulses with their events, in order and late.
+    fn event_rows(&mut self, own: bool, pulses: &[(i64, u64)], has_events: bool) -> Vec<(&'static str, u64)> {
+        let mut rows = Vec::new();
+        for (pulse, events) in pulses.iter().filter(|_| own || has_events) {
+            let is_late = self.pulses[0].is_some_and(|newest| *pulse < newest);
+            let is_new = self.pulses[usize::from(is_late)].replace(*pulse) != Some(*pulse);
+            let record = u64::from(!own || is_new);
+            let (of_events, of_pulses) = match is_late {
+                false => (["event_id", "event_time_offset"], ["event_time_zero", "event_index"]),
+                true => (
+                    ["events_late/event_id", "events_late/event_time_offset"],
+                    ["events_late/event_time_zero", "events_late/event_index"],
+                ),
+            };
+            rows.extend(of_events.map(|name| (name, *events)));
+            rows.extend(of_pulses.map(|name| (name, record)));
         }
-        let records = if own || count > 0 { records } else { 0 };
-        let events = ["event_id", "event_time_offset"].map(|name| (name, count));
-        let pulses = ["event_time_zero", "event_index"].map(|name| (name, records));
-        [events, pulses].concat()
+        rows
     }
 }
 

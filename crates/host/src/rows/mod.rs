@@ -9,24 +9,40 @@
 
 mod interface;
 mod kernel;
-mod processor;
 mod row;
 mod services;
 
 use crate::place::Place;
 
+use crate::finding::Verdict;
+use crate::profile::Profile;
+use crate::wanted::Wanted;
 pub use kernel::RECEIVE_BUFFER;
 pub use row::{At, Context, Paper, Row};
 
 /// All rows, in the order in which they are shown.
 pub fn all() -> impl Iterator<Item = &'static Row> {
-    kernel::ROWS.iter().chain(interface::ROWS).chain(processor::ROWS).chain(services::ROWS)
+    kernel::ROWS.iter().chain(interface::ROWS).chain(ROWS).chain(services::ROWS)
 }
 
 /// True if a row has its setting at this place, on some host.
 pub(crate) fn is_of_a_row(place: &Place) -> bool {
     all().any(|row| row.at.can_be(place))
 }
+
+/// The rows of this table.
+pub(super) const ROWS: &[Row] = &[Row {
+    name: "governor",
+    subject: "core frequency",
+    at: At::EachCore("cpufreq/scaling_governor"),
+    wish: |_| Some(Wanted::Exactly("performance".to_owned())),
+    papers: &[(Profile::Udp, Paper::Value("performance")), (Profile::Xfel, Paper::Value("performance"))],
+    verdict: Verdict::Advice,
+    weight: 6,
+    why: "Cores slow down in the pauses between pulses, and are slow when the next one comes.",
+    source: "10GE network tests with UDP, host tuning (cpuspeed is stopped); Reliable UDP at 10 Gb/s, 3.4 (throttling)",
+    risk: "More power, more heat.",
+}];
 
 #[cfg(test)]
 mod tests {

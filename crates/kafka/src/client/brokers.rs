@@ -80,6 +80,13 @@ fn broker(text: &str) -> Result<(String, u16), String> {
     Ok((host.to_owned(), port))
 }
 
+evforge_core::written_as! {
+    Brokers: |_generator| schemars::json_schema!({
+        "anyOf": [{ "type": "string" }, { "type": "array", "items": { "type": "string" } }],
+        "x-range": "`\"HOST:PORT\"`, several with commas, or a list",
+    });
+}
+
 impl<'de> Deserialize<'de> for Brokers {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(serde::Deserialize)]

@@ -1,12 +1,13 @@
 //! The value of an option of librdkafka: as it is, or where it is kept.
 
 use super::{ClientError, secret};
+use schemars::JsonSchema;
 use serde::Deserialize;
 use std::fmt;
 use std::path::PathBuf;
 
 /// A value in `options = { "key" = … }`.
-#[derive(Clone, PartialEq, Eq, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(
     untagged,
     expecting = "options: expected a text, a number, true or false, or { file = \"…\" } or { env = \"…\" } for a secret"

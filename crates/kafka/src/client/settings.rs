@@ -6,6 +6,7 @@ use evforge_core::whole_file;
 use rdkafka::ClientConfig;
 use rdkafka::config::RDKafkaLogLevel;
 use rdkafka::error::KafkaError;
+use schemars::JsonSchema;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -57,14 +58,15 @@ const KNOWN: [&str; 32] = [
 ];
 
 /// How Kafka is reached. The keys may be in a table with others (`#[serde(flatten)]`).
-#[derive(Clone, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ClientSettings {
-    /// The brokers to begin with: `"localhost"`, `"a:9092,b:9092"` or a list. Port 9092 unless said otherwise.
+    /// The brokers to begin with. Port 9092 unless said otherwise.
     pub brokers: Option<Brokers>,
-    /// Options of librdkafka, by its names. They take precedence over `kafka_config`.
+    /// Options of librdkafka by their names: `{ "security.protocol" = "ssl" }`. A value may be `{ file = "…" }` or `{ env = "…" }`. They take
+    /// precedence over `kafka_config`.
     pub options: BTreeMap<String, OptionValue>,
-    /// A settings file of the event formation unit (`--kafka_config`).
+    /// A settings file of the event formation unit.
     pub kafka_config: Option<PathBuf>,
     /// A file with the password (`sasl.password`).
     pub password_file: Option<PathBuf>,
@@ -289,7 +291,7 @@ mod tests {
 
     #[test]
     fn a_table_with_other_keys_may_hold_them() {
-        #[derive(Debug, Deserialize)]
+        #[derive(Debug, Deserialize, JsonSchema)]
         #[serde(deny_unknown_fields)]
         struct Table {
             topic: String,

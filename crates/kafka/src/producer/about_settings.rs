@@ -3,10 +3,11 @@
 use evforge_core::quantity::ByteSize;
 use evforge_core::settings::{RefusedValue, SettingsError};
 use evforge_outputs::packet_tap::SampleRule;
-use serde::Deserialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 /// The schemas of histograms of beam monitors.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MonitorSchemas {
     /// They are not sent.
@@ -31,8 +32,9 @@ impl MonitorSchemas {
 }
 
 /// Raw packets: of `every` packets of a stream the first `consecutive` ones.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(try_from = "RawPacketsTable")]
+#[schemars(with = "RawPacketsTable")]
 pub struct RawPackets {
     pub(super) rule: SampleRule,
     /// Packets that wait take this much at most.
@@ -41,15 +43,19 @@ pub struct RawPackets {
     pub(super) calibration: bool,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct RawPacketsTable {
+    /// Of this many packets of a stream …
     #[serde(default = "one")]
     every: u64,
+    /// … this many are sent, the first ones.
     #[serde(default = "one")]
     consecutive: u64,
+    /// Packets that wait take this much at most.
     #[serde(default = "default_memory")]
     memory: ByteSize,
+    /// All packets are sent, and no events are formed.
     #[serde(default)]
     calibration: bool,
 }

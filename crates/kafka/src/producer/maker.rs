@@ -13,7 +13,9 @@ use evforge_messages::{Column, Da00, Data, Encoder, Ev42, Ev44, Pu00};
 use std::time::Duration;
 
 /// The schema of messages with events.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, schemars::JsonSchema, serde::Serialize,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum EventSchema {
     /// Signed times of flight, several pulses: today's.
@@ -25,7 +27,7 @@ pub enum EventSchema {
 
 /// The key of messages with events, which decides their partition. Unless one is asked for it is [`MessageKey::Frame`] for frames,
 /// and [`MessageKey::Source`] for all others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum MessageKey {
     /// The name of the source: all its messages are in one partition, in order.
@@ -41,7 +43,7 @@ pub enum MessageKey {
 
 /// The Kafka time stamp of messages. Unless one is asked for it is [`MessageTime::Pulse`] for frames, and
 /// [`MessageTime::WallClock`] for all others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum MessageTime {
     /// When the message is made.

@@ -119,7 +119,6 @@ fn open(settings: &KafkaSettings, context: &OutputContext) -> Result<Box<dyn Out
         about_run: AboutRun::new(rules, samples.transpose()?),
         counters: KafkaCounters::default(),
         clock: Arc::clone(&context.clock),
-        memory_bound: settings.own_memory(context),
         has_said_the_end: false,
     };
     let (now, unix_ns) = (context.clock.elapsed(), context.clock.unix_ns());

@@ -28,7 +28,6 @@ pub(crate) struct KafkaOutput {
     pub(super) about_run: AboutRun,
     pub(super) counters: KafkaCounters,
     pub(super) clock: Arc<dyn Clock>,
-    pub(super) memory_bound: usize,
     /// The last state has been sent.
     pub(super) has_said_the_end: bool,
 }
@@ -172,9 +171,5 @@ impl Output for KafkaOutput {
             );
         }
         Some(note)
-    }
-
-    fn memory_bound(&self) -> usize {
-        self.memory_bound
     }
 }

@@ -11,7 +11,8 @@ use evforge_core::quantity::{ByteSize, TimeSpan};
 use evforge_core::settings::{RefusedValue, SettingsError};
 use evforge_outputs::OutputContext;
 use evforge_outputs::packet_tap::PacketTap;
-use serde::Deserialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -25,7 +26,7 @@ const CLIENT: usize = 24 << 20;
 const PULSE_BYTES: usize = 12;
 
 /// What becomes of events that a veto marks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum VetoedEvents {
     /// They are sent, with a message (da00) that says which are marked by which veto.
@@ -38,7 +39,7 @@ pub enum VetoedEvents {
 }
 
 /// Which pulses are announced by a pu00 before their events.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FrameMetadata {
     /// Those of which the readout says more than their time, as that of ISIS does.
@@ -51,7 +52,7 @@ pub enum FrameMetadata {
 }
 
 /// How events are shared out over sources.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Split {
     /// One source has all.
@@ -62,7 +63,7 @@ pub enum Split {
 }
 
 /// Where messages are numbered from.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MessageIds {
     /// From 1, as the event formation unit. Without a spill the default.
@@ -73,8 +74,9 @@ pub enum MessageIds {
 }
 
 /// The keys of `[outputs.kafka]`; `docs/kafka.md` describes them.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(try_from = "KafkaTable")]
+#[schemars(with = "KafkaTable")]
 pub struct KafkaSettings {
     pub(super) client: ClientSettings,
     pub(super) table: KafkaTable,
@@ -82,56 +84,94 @@ pub struct KafkaSettings {
 }
 
 /// The table as it is written.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct KafkaTable {
+    /// One or several: `"localhost"`, `"a:9092,b:9092"` or a list. Port 9092 unless given.
     brokers: Option<Brokers>,
+    /// Options of librdkafka by name, also for TLS and SASL: `{ "security.protocol" = "SASL_SSL" }`. A value may be `{ file = "…" }` or `{ env = "…" }`.
     #[serde(default)]
     options: BTreeMap<String, OptionValue>,
+    /// A settings file of the event formation unit (`--kafka_config`); `options` take precedence.
     kafka_config: Option<PathBuf>,
+    /// A file with the password (`sasl.password`).
     password_file: Option<PathBuf>,
+    /// A variable of the environment with the password.
     password_env: Option<String>,
+    /// The topic for events; without it `INSTRUMENT_detector`, the name of the configuration in lower case.
     topic: Option<String>,
+    /// Make the topics that do not exist, with the broker's number of partitions and replicas.
     #[serde(default)]
     pub(super) create_topics: bool,
+    /// Always this partition, whatever the key.
     pub(super) partition: Option<i32>,
+    /// The schema of messages with events; `"ev42"` as of 2018.
     #[serde(default)]
     pub(super) schema: EventSchema,
+    /// Name of the source; without it the instrument. Each unit that sends to a topic needs a name of its own.
     source: Option<String>,
+    /// `"panel"`: each panel is a source, `NAME_panel0` and so on.
     #[serde(default)]
     split: Split,
+    /// Sources by pixels: `{ bank0 = [1, 1024], bank1 = [1025, 2048] }`. Events of other pixels are not sent, and are counted.
     #[serde(default)]
     banks: BTreeMap<String, [PixelId; 2]>,
+    /// The key of messages: the name of the source, the number of the frame, the reference time of the pulse, or none. Without it `"source"`, for frames `"frame"`.
     pub(super) key: Option<MessageKey>,
+    /// The Kafka time stamp: when the message is made, or the first reference time. Without it `"wall_clock"`, for frames `"pulse"`.
     pub(super) message_time: Option<MessageTime>,
+    /// Events of a message at most, as the event formation unit.
     #[serde(default = "default_events")]
+    #[schemars(range(min = 1, max = 10_000_000))]
     message_events: usize,
+    /// Pulses of a message at most.
     #[serde(default = "one")]
+    #[schemars(range(min = 1, max = 100_000))]
     message_pulses: usize,
+    /// Bytes of a message at most; without it what the topic takes.
     pub(super) message_size: Option<ByteSize>,
+    /// A message that nothing more comes for is closed then.
     #[serde(default = "default_close_after")]
     close_after: TimeSpan,
+    /// Send pulses without events, too.
     #[serde(default)]
     empty_pulses: bool,
+    /// `"auto"`: announce frames by a pu00; `"pu00"`: announce each pulse, with and without events, by a pu00 before its events, on the same partition.
     #[serde(default)]
     frame_metadata: FrameMetadata,
+    /// What happens to events that a `[[veto]]` marks.
     #[serde(default)]
     vetoes: VetoedEvents,
+    /// `"continue"`: from behind the last message that the topic has of the source. With a spill it is the default.
     message_ids: Option<MessageIds>,
+    /// Messages that may wait for brokers in memory.
     #[serde(default = "default_memory")]
     pub(super) memory: ByteSize,
+    /// A folder for messages that find no room in memory.
     pub(super) spill_folder: Option<PathBuf>,
+    /// How much of its disk they may take.
     spill_size: Option<ByteSize>,
+    /// Whether the ledger is sent.
     ledger: Option<bool>,
+    /// The topic of the ledger.
     ledger_topic: Option<String>,
+    /// The schemas of histograms of beam monitors.
     monitors: Option<MonitorSchemas>,
+    /// The topic of beam monitors.
     monitor_topic: Option<String>,
+    /// The topic of what vetoes of frames are called and which count.
     veto_topic: Option<String>,
+    /// Whether the state of the run is sent.
     status: Option<bool>,
+    /// The topic of the state of the run.
     status_topic: Option<String>,
+    /// Whether totals and rates are sent, for a control system.
     values: Option<bool>,
+    /// The topic of totals and rates.
     values_topic: Option<String>,
+    /// Raw packets; without it none are sent.
     packets: Option<RawPackets>,
+    /// The topic of raw packets.
     packets_topic: Option<String>,
 }
 

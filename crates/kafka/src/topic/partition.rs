@@ -192,6 +192,10 @@ impl PartitionReader {
         (low, high): (i64, i64),
         asked: Instant,
     ) -> Option<What> {
+        // The controller, which has the ids, did not answer: a cut log would be taken for a topic that was made again.
+        if self.place.id.is_some() && state.id.is_none() {
+            return None;
+        }
         // Unknown where there are no ids.
         let is_other = self.place.id.zip(state.id).map(|(known, now)| known != now);
         self.place.id = state.id.or(self.place.id);
@@ -219,5 +223,38 @@ impl PartitionReader {
             self.end_here();
         }
         Some(what)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(number: i64) -> Option<TopicId> {
+        serde_json::from_value(serde_json::json!([0, number])).expect("an id")
+    }
+
+    /// A partition of which 100 messages were read and which now has 60: what is said with each of these ids in turn.
+    fn said(known: Option<TopicId>, answers: &[Option<TopicId>]) -> Vec<Option<What>> {
+        let mut reader = PartitionReader::new(Place { high: 100, first: 100, id: known, ..Place::default() });
+        let judged = |id: &Option<TopicId>| {
+            let state = TopicState { id: *id, ends: Vec::new() };
+            reader.judge(&state, (0, 60), Instant::now())
+        };
+        answers.iter().map(judged).collect()
+    }
+
+    #[test]
+    fn a_log_that_is_shorter_was_cut_or_is_of_another_topic() {
+        let (cut, anew) = (What::Cut { was_at: 100, end: 60 }, What::Anew { was_at: 100, first: 0 });
+        assert_eq!(said(id(1), &[id(1)]), [Some(cut)]);
+        assert_eq!(said(id(1), &[id(2)]), [Some(anew)]);
+        assert_eq!(said(None, &[None]), [Some(anew)]);
+    }
+
+    #[test]
+    fn an_answer_without_the_id_that_was_known_decides_nothing() {
+        let cut = What::Cut { was_at: 100, end: 60 };
+        assert_eq!(said(id(1), &[None, None, id(1)]), [None, None, Some(cut)]);
     }
 }

@@ -224,9 +224,11 @@ impl TopicPartitions {
                 |own: &&mut PartitionReader| (own.place.topic, own.place.number) == (topic, number);
             let what = match self.partitions.iter_mut().find(of_number) {
                 Some(partition) => {
+                    let was_lost = partition.lost().is_some();
+                    let what = partition.judge(state, (low, high), asked);
                     // A place that was lost and is there is begun again, too.
-                    has_changed |= partition.lost().is_some_and(|lost| lost < asked);
-                    partition.judge(state, (low, high), asked)
+                    has_changed |= was_lost && partition.lost().is_none();
+                    what
                 }
                 None if (self.is_read)(topic, number) => {
                     // As the others, whose end is not known either.

@@ -56,11 +56,12 @@ pub(crate) fn print_row(row: &Row<'_>) {
     }
     let measured = measure(&config, &[slab], row.expected, &[], seconds)
         .unwrap_or_else(|error| panic!("{}: {error}", row.configuration));
-    let reference = reference_speed(config.section, config.strategy(), row.capture, measured.readouts)
-        .filter(|_| row.configuration.starts_with("reference-2018"))
-        .map_or("     -".into(), |reference| {
-            format!("{:6.1}", measured.readouts_per_key() / reference.readouts_per_key())
-        });
+    let reference =
+        reference_speed(config.section, config.detector.strategy(), row.capture, measured.readouts)
+            .filter(|_| row.configuration.starts_with("reference-2018"))
+            .map_or("     -".into(), |reference| {
+                format!("{:6.1}", measured.readouts_per_key() / reference.readouts_per_key())
+            });
     let settings = [&[row.configuration], row.overrides].concat().join(" ");
     keep(&Figure {
         bench: "forming",

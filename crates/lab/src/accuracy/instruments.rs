@@ -4,7 +4,7 @@
 use super::{AccuracyRun, accuracy};
 use crate::LabError;
 use crate::demands::Demands;
-use crate::shipped;
+use evforge_config::shipped;
 use evforge_core::quantity::Frequency;
 use evforge_sim::score::ScoreSettings;
 use evforge_sim::score::text::{none, percent, rate};

@@ -1,7 +1,7 @@
 //! Packets for the detectors of which there is no recording: simulated, as their configuration says, at a high rate.
 
 use crate::simulation::{settings, simulation_with};
-use evforge_config::{Config, DetectorSettings};
+use evforge_config::Config;
 use evforge_core::quantity::Frequency;
 use evforge_sim::packet::SimulatedPacket;
 use evforge_sim::simulation::SimulationError;
@@ -22,15 +22,7 @@ pub struct MadePackets {
 /// # Errors
 /// If the detector cannot be simulated, or its simulation not be so configured.
 pub fn made_packets(config: &Config) -> Result<MadePackets, SimulationError> {
-    let (rate, pulses) = match &config.detector {
-        // Their cassettes and columns are read side by side.
-        DetectorSettings::EssMultiBlade(_) | DetectorSettings::EssMultiGrid(_) => (560_000, 7),
-        DetectorSettings::Sonde(_) => (2_000_000, 7),
-        // Clusters of a sector that are near in time are one event, wherever they are.
-        DetectorSettings::EssGdGem(_) => (56_000, 21),
-        // A panel of a Gd-GEM is a single module, and so is a demonstrator.
-        _ => (84_000, 14),
-    };
+    let (rate, pulses) = config.detector.busy_beam();
     let mut settings = settings(config).map_err(|error| SimulationError(error.to_string()))?;
     settings.beam.neutrons = Frequency { millihertz: rate * 1000 };
     let mut made = MadePackets { packets: Vec::new(), neutrons: 0, description: String::new() };

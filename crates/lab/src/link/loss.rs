@@ -4,11 +4,15 @@ use evforge_core::ledger::PacketLedger;
 use evforge_core::sequence::SequenceCounts;
 
 /// Packets sent and lost: as the sender's report says (`reported` packets), if there is one, else as the numbers do, which do
-/// not know what was sent after the last packet.
+/// not know what was sent after the last packet. Nor do they know a late packet from a sender that starts over: a report of fewer
+/// packets than they say refutes it.
 pub fn with_report(sequence: SequenceCounts, reported: Option<u64>) -> PacketLedger {
-    let (mut sent, mut lost) = (sequence.sent, sequence.lost);
+    let SequenceCounts { mut sent, mut lost, mut restarts, .. } = sequence;
     if let Some(reported) = reported {
         let different = sequence.received - sequence.duplicated;
+        if restarts > 0 && (different..sent).contains(&reported) {
+            (sent, lost, restarts) = (reported, reported - different, 0);
+        }
         sent = sent.max(reported);
         lost = lost.max(reported.saturating_sub(different));
     }
@@ -19,7 +23,7 @@ pub fn with_report(sequence: SequenceCounts, reported: Option<u64>) -> PacketLed
         reordered: sequence.reordered,
         duplicated: sequence.duplicated,
         unconfirmed: sequence.unconfirmed,
-        restarts: sequence.restarts,
+        restarts,
     }
 }
 
@@ -52,6 +56,7 @@ pub fn next_packet_bound(packets: &PacketLedger) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use evforge_core::sequence::SequenceTracker;
 
     #[test]
     fn a_report_knows_of_losses_after_the_last_packet() {
@@ -66,5 +71,22 @@ mod tests {
             (error_ratio(&PacketLedger::default()), next_packet_bound(&PacketLedger::default())),
             (None, None)
         );
+    }
+
+    /// The first packets come behind later ones: 128 to 191, 0 to 63, then 192 to 255. 64 to 127 are lost.
+    #[test]
+    fn a_report_refutes_a_restart_that_was_a_late_beginning() {
+        let mut tracker = SequenceTracker::new(32);
+        for number in (128..192).chain(0..64).chain(192..256) {
+            tracker.observe(number);
+        }
+        let sequence = tracker.counts();
+        assert!(sequence.restarts > 0 && sequence.sent > 256, "{sequence:?}");
+        let packets = with_report(sequence, Some(256));
+        assert_eq!((packets.sent, packets.received, packets.lost), (Some(256), 192, 64));
+        assert_eq!((packets.restarts, packets.imbalance()), (0, 0));
+        // A sender that does start over reports all that it has sent.
+        let restarted = with_report(sequence, Some(sequence.sent));
+        assert_eq!((restarted.sent, restarted.restarts), (Some(sequence.sent), sequence.restarts));
     }
 }

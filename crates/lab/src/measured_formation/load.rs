@@ -3,12 +3,12 @@
 use crate::LabError;
 use crate::measured_link::MeasureError;
 use crate::measured_link::program::{PATIENCE, Program};
-use crate::shipped;
 use crate::simulated_source::SimulatedSource;
 use crate::simulation::{settings, simulation_with};
 use crate::truth_files::TruthFiles;
 use crate::two_hosts::program_ending_with_this;
 use evforge_config::Config;
+use evforge_config::shipped;
 use evforge_core::quantity::Frequency;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -78,7 +78,15 @@ impl FormationLoad {
         let (name, text) = shipped::text(name)?;
         let config = folder.join(format!("{name}.toml"));
         std::fs::write(&config, text)?;
-        let first = pass(&shipped::configuration(name, &[])?, neutrons, pulses)?;
+        let as_shipped = shipped::configuration(name, &[])?;
+        for file in as_shipped.detector.side_files() {
+            let path = folder.join(&file.path);
+            let content = shipped::file(&file.path)
+                .ok_or_else(|| format!("{name} comes without its file {}", file.path.display()))?;
+            path.parent().map(std::fs::create_dir_all).transpose()?;
+            std::fs::write(path, content)?;
+        }
+        let first = pass(&as_shipped, neutrons, pulses)?;
         if first.can_be_moved {
             let natural_rate = Some(first.packets as f64 / first.seconds);
             let source = LoadSource::Repeated { pulses, times: 1, neutrons };

@@ -3,8 +3,9 @@
 use super::ess_hits::EssHits;
 use super::placed_hit::PlacedHit;
 use crate::LabError;
-use evforge_config::{Config, DetectorSettings};
+use evforge_config::Config;
 use evforge_core::packet::Packet;
+use evforge_detect::measured_windows::{HitSource, MeasuredWindows};
 use evforge_sim::overlay::caen_records::{CaenRecordCapture, RecordContent};
 use evforge_sim::overlay::format::{CaptureFormat, RecordedReadout};
 use evforge_sim::overlay::srs_vmm::{SrsContent, SrsVmmCapture};
@@ -25,18 +26,18 @@ impl HitReader {
     /// # Errors
     /// If its captures cannot be read here.
     pub fn of(config: &Config) -> Result<Self, LabError> {
-        let cannot = |what: &str| -> LabError {
+        let Some(MeasuredWindows { hits, .. }) = config.detector.measured_windows()? else {
             let section = config.section;
-            format!("captures of a detector with a section [{section}] cannot be read here{what}").into()
+            return Err(
+                format!("captures of a detector with a section [{section}] cannot be read here").into()
+            );
         };
-        Ok(match &config.detector {
-            DetectorSettings::GdGem(of) => Self::Srs(Box::new(SrsVmmCapture::new(of)?), Vec::new()),
-            DetectorSettings::MultiBlade(of) => Self::Caen(Box::new(CaenRecordCapture::new(of)?), Vec::new()),
-            // Planes count through the panels or sectors of a Gd-GEM.
-            DetectorSettings::EssGdGem(of) => Self::Ess(Box::new(EssHits::new(&of.ess, of.vmm()?, 2))),
-            DetectorSettings::EssMultiBlade(of) => Self::Ess(Box::new(EssHits::new(&of.ess, of.vmm()?, 1))),
-            DetectorSettings::EssMultiGrid(of) => Self::Ess(Box::new(EssHits::new(&of.ess, of.vmm()?, 1))),
-            _ => return Err(cannot("")),
+        Ok(match hits {
+            HitSource::Srs(of) => Self::Srs(Box::new(SrsVmmCapture::new(of)?), Vec::new()),
+            HitSource::CaenRecords(of) => Self::Caen(Box::new(CaenRecordCapture::new(of)?), Vec::new()),
+            HitSource::Ess { ess, vmm, targets_of_module } => {
+                Self::Ess(Box::new(EssHits::new(ess, *vmm, targets_of_module)))
+            }
         })
     }
 

@@ -3,9 +3,10 @@
 use super::distribution::Distribution;
 use super::neutrons::{Alone, Compared, Neutrons, OnPlane};
 use crate::LabError;
-use evforge_config::{Config, DetectorSettings};
+use evforge_config::Config;
 use evforge_detect::ess::ticks;
 use evforge_detect::gdgem::settings::{TimeGapOf, TrackSettings};
+use evforge_detect::measured_windows::{MeasuredWindows, WindowKind};
 use evforge_detect::multiblade::caen::settings::{WindowRule, WindowSettings};
 use evforge_detect::pairing::Ambiguous;
 use evforge_detect::plane_matching::MatchBy;
@@ -63,17 +64,7 @@ impl Proposal {
 #[derive(Clone, Debug)]
 pub struct Windows {
     section: &'static str,
-    kind: Kind,
-}
-
-#[derive(Clone, Debug)]
-enum Kind {
-    /// Clusters on two planes, and their matching.
-    Tracks(Box<TrackSettings>),
-    /// Windows of cassettes. How long a tick is in picoseconds, where windows are counted in them.
-    Cassettes(WindowSettings, PairingSettings, Option<u64>),
-    /// Windows of columns: gap, span of grids.
-    Columns(u64, u64, PairingSettings),
+    kind: WindowKind,
 }
 
 impl Windows {
@@ -82,22 +73,13 @@ impl Windows {
     /// # Errors
     /// If its detector has none.
     pub fn of(config: &Config) -> Result<Self, LabError> {
-        let kind = match &config.detector {
-            DetectorSettings::GdGem(of) => Kind::Tracks(Box::new(of.tracks())),
-            DetectorSettings::EssGdGem(of) => Kind::Tracks(Box::new(of.tracks())),
-            DetectorSettings::MultiBlade(of) => {
-                Kind::Cassettes(of.window, PairingSettings::default(), Some(of.tick))
-            }
-            DetectorSettings::EssMultiBlade(of) => Kind::Cassettes(of.window, of.pairing, None),
-            DetectorSettings::EssMultiGrid(of) => Kind::Columns(of.gap, of.max_grid_span.into(), of.pairing),
-            _ => {
-                let section = config.section;
-                let problem = format!(
-                    "a detector with a section [{section}] has no gaps or matching windows: those of Gd-GEM, of Multi-Blade and \
-                     of Multi-Grid with the ESS readout can be proposed"
-                );
-                return Err(problem.into());
-            }
+        let Some(MeasuredWindows { windows: kind, .. }) = config.detector.measured_windows()? else {
+            let section = config.section;
+            let problem = format!(
+                "a detector with a section [{section}] has no gaps or matching windows: those of Gd-GEM, of Multi-Blade and \
+                 of Multi-Grid with the ESS readout can be proposed"
+            );
+            return Err(problem.into());
         };
         Ok(Self { section: config.section, kind })
     }
@@ -105,20 +87,20 @@ impl Windows {
     /// The longest time that one of them has, in picoseconds.
     pub fn longest_ps(&self) -> u64 {
         match &self.kind {
-            Kind::Tracks(tracks) => {
+            WindowKind::Tracks(tracks) => {
                 let [x, y] = tracks.clustering;
                 x.max_time_gap.max(y.max_time_gap).max(tracks.matching.max_difference)
             }
-            Kind::Cassettes(window, _, tick_ps) => window_ps(window, *tick_ps),
-            Kind::Columns(gap, ..) => *gap,
+            WindowKind::Cassettes(window, _, tick_ps) => window_ps(window, *tick_ps),
+            WindowKind::Columns(gap, ..) => *gap,
         }
     }
 
     /// Hits that an event needs on each plane.
     pub fn min_hits(&self) -> [u64; 2] {
         match &self.kind {
-            Kind::Tracks(tracks) => tracks.clustering.map(|plane| u64::from(plane.min_hits).max(1)),
-            Kind::Cassettes(..) | Kind::Columns(..) => [1; 2],
+            WindowKind::Tracks(tracks) => tracks.clustering.map(|plane| u64::from(plane.min_hits).max(1)),
+            WindowKind::Cassettes(..) | WindowKind::Columns(..) => [1; 2],
         }
     }
 
@@ -127,9 +109,9 @@ impl Windows {
         let mut proposing =
             Proposing { section: self.section, neutrons, figures: Vec::new(), keys: Vec::new() };
         let (lost, reach_ps) = match &self.kind {
-            Kind::Tracks(tracks) => proposing.tracks(tracks),
-            Kind::Cassettes(window, pairing, tick_ps) => proposing.cassettes(window, pairing, *tick_ps),
-            Kind::Columns(gap, span, pairing) => proposing.columns(*gap, *span, pairing),
+            WindowKind::Tracks(tracks) => proposing.tracks(tracks),
+            WindowKind::Cassettes(window, pairing, tick_ps) => proposing.cassettes(window, pairing, *tick_ps),
+            WindowKind::Columns(gap, span, pairing) => proposing.columns(*gap, *span, pairing),
         };
         Proposal { figures: proposing.figures, keys: proposing.keys, lost, reach_ps }
     }

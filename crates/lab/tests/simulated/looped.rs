@@ -1,13 +1,13 @@
 //! A capture that is sent again and again: each pass has the events of the first one, no packet is missing between passes.
 
 use evforge_config::Config;
+use evforge_config::shipped;
 use evforge_core::detector::{form, form_rest};
 use evforge_core::event::{Event, EventBatch};
 use evforge_core::ledger::DetectorLedger;
 use evforge_core::packet::PacketSlab;
 use evforge_core::packet_source::{Fill, PacketSource};
 use evforge_lab::looped_capture::LoopedCapture;
-use evforge_lab::shipped;
 use evforge_net::capture::{CaptureReader, CaptureWriter};
 use evforge_testkit::{shared_file, shared_folder};
 use std::collections::BTreeMap;

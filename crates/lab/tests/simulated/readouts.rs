@@ -1,9 +1,10 @@
 //! Beam monitors and sampled channels: every readout is an event, so all neutrons are found, and sums are exact.
 
 use evforge_config::Config;
+use evforge_config::shipped;
 use evforge_core::beam_monitor::BeamMonitorKind;
 use evforge_core::event::Event;
-use evforge_lab::shipped;
+use evforge_lab::simulated::{Choice, Simulated, Wishes};
 use evforge_lab::simulation::{FormedSimulation, form_simulation};
 use evforge_sim::faults::settings::Kind;
 use evforge_sim::score::{ScoreSettings, score};
@@ -19,6 +20,15 @@ fn formed(name: &str, overrides: &[&str], pulses: usize) -> (Config, FormedSimul
 
 fn counter(formed: &FormedSimulation, name: &str) -> u64 {
     formed.detector.ledger().counters.value(name).unwrap_or_else(|| panic!("no counter {name}"))
+}
+
+#[test]
+fn every_shipped_configuration_is_simulated_by_its_name() {
+    for name in shipped::names() {
+        let simulated = Simulated::of(Choice::Shipped(name), &Wishes::default()).expect(name);
+        let mut simulation = simulated.simulation().expect(name);
+        assert!((0..14).any(|_| !simulation.next_pulse().packets.is_empty()), "{name} sends nothing");
+    }
 }
 
 /// Pixels of what can be found, and the times, in order.

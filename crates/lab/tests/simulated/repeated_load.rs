@@ -1,8 +1,8 @@
 //! A load that is sent again and again gives, in each pass, the events of the first one, later by the length of the load.
 
+use evforge_config::shipped;
 use evforge_core::detector::{form, form_rest};
 use evforge_core::event::{Event, EventBatch};
-use evforge_lab::shipped;
 use evforge_lab::simulated_source::SimulatedSource;
 use evforge_lab::simulation::{simulation, slab_of};
 use evforge_lab::truth_files::TruthFiles;

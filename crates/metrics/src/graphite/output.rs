@@ -51,7 +51,6 @@ pub struct GraphiteOutput {
     /// When the last block was made.
     made: Option<Duration>,
     events: u64,
-    memory_bound: usize,
 }
 
 impl GraphiteOutput {
@@ -72,7 +71,6 @@ impl GraphiteOutput {
             host: target.host.then(Host::default),
             made: None,
             events: 0,
-            memory_bound: target.buffer,
         };
         output.tick();
         Ok(output)
@@ -145,9 +143,5 @@ impl Output for GraphiteOutput {
         self.sender.end(LAST);
         let GraphiteCounters { lines_dropped, .. } = self.sender.counters();
         (lines_dropped > 0).then(|| format!("{lines_dropped} lines were not sent to Graphite"))
-    }
-
-    fn memory_bound(&self) -> usize {
-        self.memory_bound
     }
 }

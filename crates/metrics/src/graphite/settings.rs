@@ -7,6 +7,7 @@ use evforge_core::counter::{CounterInfo, CounterSet};
 use evforge_core::output::Output;
 use evforge_core::quantity::{ByteSize, TimeSpan};
 use evforge_outputs::{OutputContext, OutputPlan, QueueSettings};
+use schemars::JsonSchema;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 use std::error::Error;
@@ -17,21 +18,28 @@ const SHORTEST: Duration = Duration::from_secs(1);
 /// The longest one.
 const LONGEST: Duration = Duration::from_secs(3600);
 
+/// Paths of Graphite: words with dots in between.
+const PATH: &str = r"^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$";
+
 /// The keys of `[outputs.graphite]`.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GraphiteSettings {
     /// Where carbon listens for lines: "graphite.example.org:2003". The name is looked up at every attempt to connect.
     #[serde(deserialize_with = "host_and_port")]
+    #[schemars(regex(pattern = r"^\S+:\+?[0-9]{1,5}$"), extend("x-unit" = "host:port"))]
     pub address: String,
-    /// What every path begins with. Default: `efu.` and the name of the detector's section, and the region behind it.
+    /// What every path begins with.
     #[serde(default, deserialize_with = "some_path")]
+    #[schemars(regex(pattern = PATH), length(max = 200), extend("x-default" = "`efu.`, the name of the detector's section, and the region"))]
     pub prefix: Option<String>,
     /// Which part of an instrument this is, where several programs serve one: the last word of the prefix.
     #[serde(default, deserialize_with = "some_path")]
+    #[schemars(regex(pattern = PATH), length(max = 200))]
     pub region: Option<String>,
-    /// Time between values, 1 s to 1 h. It should be that of carbon's `storage-schemas.conf`.
+    /// Time between values. It should be that of carbon's `storage-schemas.conf`.
     #[serde(default = "interval", deserialize_with = "an_interval")]
+    #[schemars(extend("x-range" = "1 s to 1 h"))]
     pub interval: TimeSpan,
     /// Most bytes of lines that are kept while carbon is away; the oldest are dropped first.
     #[serde(default = "buffer")]

@@ -7,6 +7,7 @@ use std::sync::atomic::AtomicUsize;
 use std::sync::mpsc::sync_channel;
 use std::thread::JoinHandle;
 
+use evforge_core::get_size2::GetSize;
 use evforge_core::packet::PacketSlab;
 
 use super::inlet::{Filled, RecordInlet, SharedCounts};
@@ -36,7 +37,7 @@ impl RecordQueue {
 
     /// Most memory of one inlet, and of what writes, in bytes.
     pub fn memory_bound(&self) -> usize {
-        (self.slabs.max(1) + 2) * self.slab().memory_bound() + MOST_BUFFERED
+        (self.slabs.max(1) + 2) * self.slab().get_heap_size() + MOST_BUFFERED
     }
 
     fn slab(&self) -> PacketSlab {

@@ -195,7 +195,7 @@ fn route_advice(destination: SocketAddr, source: &io::Error) -> String {
             format!(" There is no way there; see what the system tries: ip route get {}", destination.ip())
         }
         io::ErrorKind::PermissionDenied => {
-            " A firewall of this host forbids it, or the address is a broadcast address: sudo nft list ruleset".into()
+            " A firewall of this host forbids it: sudo nft list ruleset".into()
         }
         _ => String::new(),
     }

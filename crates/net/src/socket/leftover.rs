@@ -78,10 +78,6 @@ impl Leftover {
         self.pieces.clear();
         self.next = 0;
     }
-
-    pub(super) fn memory_bound(&self) -> usize {
-        self.memory.capacity() + self.pieces.capacity() * size_of::<Piece>()
-    }
 }
 
 #[cfg(test)]

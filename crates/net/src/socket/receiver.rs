@@ -270,11 +270,6 @@ impl UdpReceiver {
         readiness.watch(self.socket.as_fd());
     }
 
-    /// Upper bound of the memory this receiver uses, in bytes, without the kernel's.
-    pub fn memory_bound(&self) -> usize {
-        self.leftover.memory_bound() + size_of::<Self>() + MOST * 256
-    }
-
     fn failed(&self, source: io::Error) -> ReceiveError {
         ReceiveError::Receive { address: self.address, source }
     }

@@ -72,6 +72,8 @@ impl UdpSender {
                 // To a group by the interface that the source is the address of, and not by that of the route.
                 SockRef::from(&socket).set_multicast_if_v4(source.ip()).map_err(failed(Some(from)))?;
             }
+            // To all hosts of a network as well: who names such an address wants that.
+            socket.set_broadcast(true).map_err(failed(None))?;
             socket.connect(options.destination).map_err(failed(None))?;
             if let Some(bytes) = options.send_buffer {
                 descriptor::request_send_buffer(socket.as_fd(), bytes).map_err(failed(None))?;

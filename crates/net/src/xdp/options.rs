@@ -31,7 +31,9 @@ impl XdpMode {
 }
 
 /// What to do about the checksums of IPv4 and UDP, which no kernel verifies for us: `receive.checksums`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum ChecksumPolicy {
     /// Do not look.

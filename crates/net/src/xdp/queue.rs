@@ -225,11 +225,6 @@ impl Queue {
             fill_ring_empty: found.rx_fill_ring_empty_descs,
         })
     }
-
-    /// Upper bound of its memory in bytes.
-    pub(super) fn memory_bound(&self) -> usize {
-        self.memory.length() + self.whole.capacity() + size_of::<Self>()
-    }
 }
 
 impl AsFd for Queue {

@@ -395,13 +395,6 @@ impl XdpReceiver {
         self.beside.iter().for_each(|receiver| receiver.watch(readiness));
     }
 
-    /// Upper bound of the memory this receiver uses, in bytes, without the kernel's.
-    pub fn memory_bound(&self) -> usize {
-        let queues = self.attachment.iter().flat_map(|attachment| &attachment.queues);
-        queues.map(Queue::memory_bound).sum::<usize>()
-            + self.beside.iter().map(UdpReceiver::memory_bound).sum::<usize>()
-    }
-
     fn failed(&self, source: io::Error) -> XdpError {
         XdpError::Receive { interface: self.options.interface.clone(), source }
     }

@@ -1,6 +1,6 @@
 //! The receiver over real loopback sockets.
 
-use std::net::{SocketAddr, UdpSocket};
+use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use crate::loopback::{collect, content, local, packets, send_all, to};
@@ -213,12 +213,12 @@ fn an_ipv6_socket_for_all_addresses_shows_ipv4_senders_as_such() {
 fn broadcasts_are_received_by_who_takes_all_addresses() {
     let everywhere = ReceiverOptions::new("0.0.0.0:0".parse().unwrap());
     let mut receiver = UdpReceiver::open(&everywhere).unwrap();
-    let sender = UdpSocket::bind("127.0.0.1:0").unwrap();
-    sender.set_broadcast(true).unwrap();
-    sender.send_to(b"to all", ("127.255.255.255", receiver.local_address().port())).unwrap();
+    let to_all = SocketAddr::from(([127, 255, 255, 255], receiver.local_address().port()));
+    let sent = packets(&[6]);
+    send_all(&mut UdpSender::open(&SenderOptions::new(to_all)).unwrap(), &sent);
     let mut slab = PacketSlab::new(1, 100);
     assert_eq!(receiver.receive(&mut slab, Instant::now() + patience()).unwrap(), 1);
-    assert_eq!(slab.batch().get(0).unwrap().bytes, b"to all");
+    assert_eq!(content(&slab), content(&sent));
 }
 
 #[test]

@@ -2,10 +2,11 @@
 
 use crate::error::SimulationError;
 use evforge_core::quantity::TimeSpan;
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 /// `[simulation.adc_readout]`: what the converter samples of a neutron. All values are chosen: no document gives any.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct AdcReadoutPhysics {
     /// Mean height of a neutron's waveform above the baseline, in steps of the converter (14 bits).

@@ -4,6 +4,7 @@
 //! component `ESS_moderator_long` of McStas documents them. Neutrons that are not fully moderated are left out.
 
 use evforge_core::quantity::TimeSpan;
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 /// Exponent of the Maxwellian spectrum, in kelvin square ångström: h² / (2 m k), as `ESS_moderator_long` rounds it.
@@ -13,7 +14,7 @@ const KELVIN_SQUARE_ANGSTROM: f64 = 949.0;
 const RISE: f64 = 20.0;
 
 /// A moderator that neutrons come from: `[[simulation.beam.moderators]]`.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Moderator {
     /// Temperature of the Maxwellian spectrum in kelvin: 1 to 10 000.

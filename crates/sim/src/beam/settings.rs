@@ -4,11 +4,12 @@ use super::image::settings::ImageSettings;
 use super::moderator::Moderator;
 use crate::error::{SimulationError, refuse};
 use evforge_core::quantity::{Frequency, TimeSpan};
-use serde::Deserialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::path::Path;
 
 /// What happens to neutrons that are still on their way when the next pulse begins.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FrameOverlap {
     /// Choppers stop them: the rate is made of the others.
@@ -19,47 +20,56 @@ pub enum FrameOverlap {
 }
 
 /// `[simulation.beam.chopper]`: when it is open, where it is, and which columns of the detector are behind it.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ChopperSettings {
     /// From when until when it is open, in each pulse: times since the start of the pulse, at the chopper.
     pub open: Vec<[TimeSpan; 2]>,
-    /// Metres from the moderator to the chopper, at most as far as the detector. None: right in front of the detector.
+    /// From the moderator to the chopper, at most as far as the detector.
+    #[schemars(extend("x-unit" = "metres", "x-default" = "right in front of the detector"))]
     pub distance: Option<f64>,
-    /// The columns of the picture that are behind it, from 0; the others see the beam before it. None: all of them.
+    /// The columns of the picture that are behind it, from 0; the others see the beam before it.
+    #[schemars(extend("x-default" = "all"))]
     pub columns: Option<Vec<u32>>,
 }
 
 /// What is in the beam: `[simulation.beam]`.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct BeamSettings {
-    /// Neutrons that reach the detector, on average over all time: at most 1 GHz.
+    /// Neutrons that reach the detector, on average over all time.
+    #[schemars(extend("x-range" = "at most 1 GHz"))]
     pub neutrons: Frequency,
-    /// Gammas that the detector sees, at all times and everywhere alike: at most 1 GHz.
+    /// Gammas that the detector sees, at all times and everywhere alike.
+    #[schemars(extend("x-range" = "at most 1 GHz"))]
     pub gammas: Frequency,
-    /// Highest rate during 1 ms, as a multiple of the average rate. None: as the spectrum makes it. For more than that
+    /// Highest rate during 1 ms, as a multiple of the average rate. For more than the spectrum makes of it
     /// some of the neutrons arrive during the millisecond that is highest, as those of an elastic line do; for less some
     /// arrive evenly over the whole period. 1 is a steady beam.
+    #[schemars(extend("x-range" = "1 to what a period has of milliseconds", "x-default" = "as the spectrum makes it"))]
     pub peak_factor: Option<f64>,
-    /// Metres from the moderator to the detector: 0.1 to 1000. 35 m makes the time between two pulses of the ESS worth
-    /// 8 Å.
+    /// From the moderator to the detector. 35 m makes the time between two pulses of the ESS worth 8 Å.
+    #[schemars(range(min = 0.1, max = 1000), extend("x-unit" = "metres"))]
     pub flight_path: f64,
-    /// Shortest and longest wavelength that choppers and guides let through, in ångström: 0.01 to 100.
+    /// Shortest and longest wavelength that choppers and guides let through.
+    #[schemars(extend("x-unit" = "Å", "x-range" = "0.01 to 100"))]
     pub wavelengths: [f64; 2],
     /// What happens to neutrons that are still on their way when the next pulse begins.
     pub frame_overlap: FrameOverlap,
     /// A chopper that stops some of them; the rate is that before it.
     pub chopper: Option<ChopperSettings>,
-    /// How long protons arrive in each pulse: at most 10 ms. The ESS has 2.86 ms (K. H. Andersen et al., "The
+    /// How long protons arrive in each pulse. The ESS has 2.86 ms (K. H. Andersen et al., "The
     /// instrument suite of the European Spallation Source", Nucl. Instrum. Methods A 957 (2020) 163402).
+    #[schemars(extend("x-range" = "at most 10 ms"))]
     pub proton_pulse: TimeSpan,
     /// The moderators that the neutrons come from.
+    #[schemars(length(max = MOST_MODERATORS), extend("x-default" = "water and hydrogen"))]
     pub moderators: Vec<Moderator>,
-    /// The picture in the beam.
+    /// The picture in the beam: a word, `{ png = "file.png" }`, or diffraction or reflectometry with settings of their own.
+    #[schemars(extend("default" = "mask"))]
     pub image: ImageSettings,
-    /// The panels show one picture together: so many columns and rows of them, panel 0 at the bottom left and the one to
-    /// its right next. None: each panel shows all of it.
+    /// The panels show one picture together, in this many columns and rows of them, panel 0 at the bottom left and the one to its right next.
+    #[schemars(extend("x-range" = "`[columns, rows]`", "x-default" = "each panel shows all of it"))]
     pub tiles: Option<[u32; 2]>,
 }
 

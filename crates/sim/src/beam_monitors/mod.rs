@@ -19,6 +19,7 @@ pub use physics::BeamMonitorPhysics;
 pub use readout::BeamMonitorReadout;
 
 use crate::error::SimulationError;
+use crate::ess_readout;
 use crate::simulation::Simulated;
 use evforge_core::pulse::PulseTrain;
 use evforge_detect::beam_monitors::BeamMonitorSettings;
@@ -32,6 +33,7 @@ pub fn ess(
     physics: BeamMonitorPhysics,
     pulses: PulseTrain,
 ) -> Result<Simulated, SimulationError> {
+    ess_readout::has_ess_clock(&settings.ess)?;
     let model = BeamMonitorModel::new(settings, physics)?;
     let readout = BeamMonitorReadout::new(settings, physics, pulses);
     Ok((Box::new(model), Box::new(readout)))

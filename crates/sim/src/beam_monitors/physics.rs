@@ -1,10 +1,11 @@
 //! Parameters of simulated beam monitors.
 
 use evforge_core::quantity::TimeSpan;
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 /// `[simulation.beam_monitors]`: what a neutron leaves, and how sums are made.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct BeamMonitorPhysics {
     /// Mean amplitude of a neutron, in steps of the converter (16 bits). Chosen: no document gives a value.

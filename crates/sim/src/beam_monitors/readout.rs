@@ -12,6 +12,9 @@ use evforge_detect::beam_monitors::BeamMonitorSettings;
 use evforge_wire::ess::MonitorFields;
 use evforge_wire::ess::beam_monitor::MonitorKind;
 
+/// The ring that the ESS keeps for beam monitors.
+const USUAL_RING: u8 = 11;
+
 /// Largest sum that fits into a record: 24 bits.
 const LARGEST_SUM: u32 = 0x00FF_FFFF;
 
@@ -55,7 +58,7 @@ impl BeamMonitorReadout {
         let queue = settings.ess.output_queues.iter().min().copied().unwrap_or(0);
         Self {
             pulses,
-            fibre: 2 * settings.ring,
+            fibre: 2 * settings.ring.unwrap_or(USUAL_RING),
             monitors: settings.monitors.iter().zip(monitors(settings)).map(monitor).collect(),
             sum_period_ps: physics.sum_period.picoseconds,
             samples: physics.samples,

@@ -1,11 +1,12 @@
 //! Which faults are to happen: tables `[[simulation.fault]]`, or `--fault "lose:probability=1e-3"`.
 
-use evforge_core::quantity::TimeSpan;
+use evforge_core::quantity::{SignedTime, TimeSpan};
+use schemars::JsonSchema;
 use serde::Deserialize;
 use std::str::FromStr;
 
 /// What goes wrong, without its particulars.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
     /// A packet is never sent.
@@ -94,7 +95,7 @@ impl Kind {
 }
 
 /// A part of a packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Part {
     /// Its header.
@@ -104,7 +105,7 @@ pub enum Part {
 }
 
 /// A packet's place among those of its pulse.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Edge {
     /// The first one; of the source, if the fault names one.
@@ -188,8 +189,9 @@ pub struct Selection {
 }
 
 /// A fault that is to happen.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(try_from = "Entry")]
+#[schemars(with = "Entry")]
 pub struct Fault {
     /// Its kind.
     pub kind: Kind,
@@ -224,21 +226,35 @@ impl<'de> Deserialize<'de> for SignedDuration {
 }
 
 /// A fault as it is written.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Entry {
+    /// What goes wrong.
     kind: Kind,
+    /// Packets (pulses, for faults of electronics) are hit with this probability; always without it.
     probability: Option<f64>,
+    /// Only these packets, by number.
     packets: Option<Vec<u64>>,
+    /// Only in these pulses.
     pulses: Option<Vec<u64>>,
+    /// Only the first or the last packet of a pulse.
     of_pulse: Option<Edge>,
+    /// Only this source, by the name that it has in the ledger. Packets are then counted for it alone.
     source: Option<String>,
+    /// Copies beside the packet itself: of `repeat`.
     times: Option<u32>,
+    /// Packets of the source that pass it: of `repeat` and `reorder`.
     behind: Option<u32>,
+    /// Bytes that are left: of `truncate`; a random number without it.
     bytes: Option<usize>,
+    /// The bit that is flipped, byte times 8, and 0 for the least significant one: of `corrupt`; any without it.
     bit: Option<usize>,
+    /// Where the bit is, if it is any: of `corrupt`.
     part: Option<Part>,
+    /// By how much, or how long: of `delay`, `pause` and `clock-step`.
+    #[schemars(with = "Option<SignedTime>")]
     by: Option<SignedDuration>,
+    /// Packets: of `burst` and `counter-wrap`.
     count: Option<u32>,
 }
 

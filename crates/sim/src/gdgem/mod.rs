@@ -53,9 +53,14 @@ use evforge_core::pulse::PulseTrain;
 use evforge_detect::ess::PlaceRequest;
 use evforge_detect::gdgem::ess::EssGdGemSettings;
 use evforge_detect::gdgem::settings::{GdGemSettings, ReadoutFormat};
+use evforge_detect::panel_kind::PanelKind;
 
 /// A detector and its readout by SRS front-end cards, for settings that have been checked.
-pub fn srs(settings: &GdGemSettings, physics: GdGemPhysics) -> Simulated {
+///
+/// # Errors
+/// If it has panels with something else than two planes of strips.
+pub fn srs(settings: &GdGemSettings, physics: GdGemPhysics) -> Result<Simulated, SimulationError> {
+    has_two_planes(settings)?;
     let layout = wiring::layout(settings);
     let readout: Box<dyn Readout> = match settings.format {
         ReadoutFormat::Vmm2 => Box::new(Vmm2Readout::new(settings, &layout)),
@@ -64,7 +69,18 @@ pub fn srs(settings: &GdGemSettings, physics: GdGemPhysics) -> Simulated {
         }
     };
     let model = GdGemModel::new(layout, &settings.tracks(), FINE_STEP_PS, physics);
-    (Box::new(model), readout)
+    Ok((Box::new(model), readout))
+}
+
+/// Of the detectors of `[gdgem]`, those with two planes of strips are simulated.
+fn has_two_planes(settings: &GdGemSettings) -> Result<(), SimulationError> {
+    let panel = settings.panel_kinds().iter().position(|kind| *kind != PanelKind::TwoPlanes);
+    let Some(panel) = panel else { return Ok(()) };
+    let problem = format!(
+        "simulated Gd-GEMs have two planes of strips, and panel {panel} has one, three, or pads: such detectors are not \
+         simulated"
+    );
+    Err(SimulationError(problem))
 }
 
 /// A detector with the ESS readout, for settings that have been checked.
@@ -76,6 +92,7 @@ pub fn ess(
     physics: GdGemPhysics,
     pulses: PulseTrain,
 ) -> Result<Simulated, SimulationError> {
+    ess_readout::has_ess_clock(&settings.ess)?;
     // Planes count through the panels.
     let panel = |request: &PlaceRequest| request.target / 2;
     let wiring = settings.vmm().map_err(|error| SimulationError(error.to_string()))?;

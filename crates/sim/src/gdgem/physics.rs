@@ -4,10 +4,11 @@
 //! capture that the tests of Gd-GEM use: its clusters are those of points, not of tracks, so that it tells about gas
 //! amplification, strips and electronics only. [`super`] compares both.
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 /// `[simulation.gdgem]`: converter, gas, strips and what the front end makes of their charge.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct GdGemPhysics {
     /// Share of the neutrons whose electron gets into the gas. 1: rates are those of neutrons that are detected. (A

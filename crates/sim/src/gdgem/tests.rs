@@ -179,7 +179,7 @@ proptest! {
             let amplitude = Line::new(offset, slope).unwrap();
             calibrate(&mut settings, ChannelCalibration { amplitude, time: Line::new(time_offset, time_slope).unwrap() });
         }
-        let (model, mut readout) = srs(&settings, GdGemPhysics::default());
+        let (model, mut readout) = srs(&settings, GdGemPhysics::default()).unwrap();
         prop_assert_eq!(model.layout().channel_count(), 256);
         let start_ns = PulseTrain::ess().start_ns(pulse).unwrap();
         let pulse = Pulse { number: pulse, start_ns, end_ns: start_ns + 71_428_571 };
@@ -215,7 +215,7 @@ proptest! {
 #[test]
 fn cards_count_mark_and_can_be_disturbed() {
     let settings = settings(ReadoutFormat::Vmm3a, TimeConvention::SignedOffset);
-    let (_, mut readout) = srs(&settings, GdGemPhysics::default());
+    let (_, mut readout) = srs(&settings, GdGemPhysics::default()).unwrap();
     assert_eq!(readout.sources(), ["FEC 2", "FEC 5"]);
     let hits: Vec<Hit> = (0..71_u64)
         .map(|ms| ms * 1_000_000_000)
@@ -244,7 +244,7 @@ fn cards_count_mark_and_can_be_disturbed() {
 }
 
 fn model() -> Box<dyn DetectorModel> {
-    srs(&settings(ReadoutFormat::Vmm3a, TimeConvention::SignedOffset), GdGemPhysics::default()).0
+    srs(&settings(ReadoutFormat::Vmm3a, TimeConvention::SignedOffset), GdGemPhysics::default()).unwrap().0
 }
 
 /// Charges of each plane.
@@ -306,7 +306,7 @@ fn threads_change_nothing() {
         let mut of_simulation = SimulationSettings { seed: 5, ..SimulationSettings::default() };
         of_simulation.beam.neutrons = Frequency { millihertz: 20_000_000 };
         let settings = settings(ReadoutFormat::Vmm3a, TimeConvention::SignedOffset);
-        let (model, readout) = srs(&settings, of_simulation.gdgem);
+        let (model, readout) = srs(&settings, of_simulation.gdgem).unwrap();
         Simulation::new(&of_simulation, PulseTrain::ess(), model, readout).expect("settings fit")
     };
     let mut alone = simulation();

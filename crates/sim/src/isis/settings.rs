@@ -3,10 +3,11 @@
 use crate::error::SimulationError;
 use evforge_core::quantity::TimeSpan;
 use evforge_wire::isis::{LARGEST_DATAGRAM, Version};
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 /// Which wire format boards send, where `isis.format` allows both.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum SentVersion {
     /// Version 1.
@@ -25,7 +26,7 @@ impl From<SentVersion> for Version {
 }
 
 /// A veto that is present now and then: `[[simulation.isis.veto]]`.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SimulatedVeto {
     /// Its bit in the word of the vetoes, from 0: to 15 in version 1, to 31 in version 2.
@@ -41,7 +42,7 @@ pub struct SimulatedVeto {
 }
 
 /// What the simulated boards do: `[simulation.isis]`.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct IsisSimulation {
     /// The wire format, where `isis.format` allows both. None: version 1 if there is a wiring table, else version 2.

@@ -7,7 +7,7 @@
 //! | [`model`] | a neutron to charge on wires and strips |
 //! | [`caen_readout`] | hits to packets of the prototype's digitisers |
 //!
-//! The ESS readout is that of every detector with VMM3a: [`ess_readout`](crate::ess_readout).
+//! The ESS readout is that of every detector with VMM3a: [`ess_readout`].
 
 pub mod caen_readout;
 pub mod front_end;
@@ -20,7 +20,7 @@ pub use physics::MultiBladePhysics;
 
 use crate::detector_model::DetectorModel;
 use crate::error::SimulationError;
-use crate::ess_readout::EssReadout;
+use crate::ess_readout::{self, EssReadout};
 use crate::simulation::Simulated;
 use evforge_core::pulse::PulseTrain;
 use evforge_detect::multiblade::{EssMultiBladeSettings, MultiBladeSettings};
@@ -54,6 +54,7 @@ pub fn ess(
     physics: MultiBladePhysics,
     pulses: PulseTrain,
 ) -> Result<Simulated, SimulationError> {
+    ess_readout::has_ess_clock(&settings.ess)?;
     physics.check()?;
     let wiring = settings.vmm().map_err(|error| SimulationError(error.to_string()))?;
     let model = MultiBladeModel::ess(settings, &wiring, physics);

@@ -6,10 +6,11 @@
 //! every second one of its neutrons has a hole.
 
 use crate::error::SimulationError;
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 /// `[simulation.multiblade]`: what happens in a cassette. Lengths along wires and strips are in their pitch, 4 mm.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct MultiBladePhysics {
     /// Share of the neutrons that send something into the gas. 1: rates are those of neutrons that are captured.

@@ -12,7 +12,7 @@
 //! | [`vmmr`] | triggers to packets of VMMR modules behind an SIS3153 |
 //! | [`cncs`] | triggers to packets of the demonstrator at CNCS |
 //!
-//! The ESS readout has no triggers: [`ess_readout`](crate::ess_readout) is the same for all detectors.
+//! The ESS readout has no triggers: [`ess_readout`] is the same for all detectors.
 
 pub mod cncs;
 pub mod conversion;
@@ -30,7 +30,7 @@ pub use vmmr::VmmrReadout;
 
 use crate::detector_model::DetectorModel;
 use crate::error::SimulationError;
-use crate::ess_readout::EssReadout;
+use crate::ess_readout::{self, EssReadout};
 use crate::simulation::Simulated;
 use evforge_core::pulse::PulseTrain;
 use evforge_detect::multigrid::ess_readout::EssMultiGridSettings;
@@ -69,6 +69,7 @@ pub fn ess(
     physics: MultiGridPhysics,
     pulses: PulseTrain,
 ) -> Result<Simulated, SimulationError> {
+    ess_readout::has_ess_clock(&settings.ess)?;
     physics.check()?;
     let vmm = settings.vmm().map_err(refused)?;
     let model = MultiGridModel::of_vessels(settings, &vmm, physics).map_err(refused)?;

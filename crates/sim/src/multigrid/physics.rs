@@ -6,10 +6,11 @@
 use crate::error::SimulationError;
 use evforge_core::quantity::TimeSpan;
 use evforge_wire::mesytec::LARGEST_PACKET;
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 /// `[simulation.multigrid]`: coatings, gas and triggers.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct MultiGridPhysics {
     /// Thickness of each coating of boron carbide in micrometres. Chosen: coatings are thin compared with the range of

@@ -16,28 +16,26 @@
 //! | ghost | no neutron lies within the limits: noise, or neutrons and gammas mixed up |
 
 pub mod event_file;
-mod facility_ids;
 pub mod matching;
 mod rate;
 mod residual;
 mod settings;
-mod share;
 mod table;
 #[cfg(test)]
 mod tests;
 pub mod text;
 
-pub use facility_ids::ids_to_pixels;
 pub use matching::{EventOutcome, Matching, NeutronOutcome, match_events};
 pub use rate::RateBin;
+pub use rate::{share, share_error};
 pub use residual::{Histogram, Residual};
 pub use settings::{ScoreError, ScoreSettings};
-pub use share::{share, share_error};
 pub use table::{markdown_table, rate_table, run_table};
 
 use crate::truth::Neutron;
 use evforge_core::event::Event;
 use evforge_core::geometry::LogicalGeometry;
+use evforge_core::pixel_ids::PixelIds;
 use serde::Serialize;
 
 /// What happened to neutrons.
@@ -199,4 +197,11 @@ fn neutron_score(
             residual::TIME_BINS,
         ),
     }
+}
+
+/// Puts pixels of the geometry in the places of ids, which truth and events carry. An id that the detector does not have becomes 0,
+/// no pixel: neutrons there cannot be found, and [`score`](self::score()) refuses such events.
+pub fn ids_to_pixels(ids: &PixelIds, neutrons: &mut [Neutron], events: &mut [Event]) {
+    neutrons.iter_mut().for_each(|neutron| neutron.pixel_id = ids.pixel(neutron.pixel_id));
+    events.iter_mut().for_each(|event| event.pixel_id = ids.pixel(event.pixel_id));
 }

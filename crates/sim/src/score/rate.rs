@@ -2,7 +2,6 @@
 
 use super::matching::{EventOutcome, Matching, NeutronOutcome};
 use super::settings::ScoreSettings;
-use super::share::share;
 use crate::truth::Neutron;
 use evforge_core::event::Event;
 use serde::Serialize;
@@ -139,4 +138,16 @@ pub(super) fn against_rate(
         bins: bins.into_iter().filter(|bin| bin.neutrons + bin.events > 0).collect(),
         mean_rate: (number > 0.0).then(|| all_others as f64 * per_second / number),
     }
+}
+
+/// The part that `count` is of `whole`; none of nothing.
+pub fn share(count: u64, whole: u64) -> Option<f64> {
+    (whole > 0).then(|| count as f64 / whole as f64)
+}
+
+/// Half the width of Wilson's interval at one standard deviation.
+pub fn share_error(count: u64, whole: u64) -> Option<f64> {
+    let share = share(count, whole)?;
+    let whole = whole as f64;
+    Some((share * (1.0 - share) / whole + 0.25 / (whole * whole)).sqrt() / (1.0 + 1.0 / whole))
 }

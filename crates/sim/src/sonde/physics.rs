@@ -1,9 +1,10 @@
 //! Parameters of the simulated SoNDe.
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 /// `[simulation.sonde]`: scintillator and photomultiplier.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SondePhysics {
     /// Share of the neutrons that the scintillator converts. 1: rates of the EFU paper (section 1.1) are those of

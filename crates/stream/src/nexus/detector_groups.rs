@@ -1,12 +1,13 @@
 //! The groups of class NXdetector: pixel ids, where the pixels are, and which events belong to which group.
 //!
 //! Panels that are placed each on its own have a group each; all others share one. Offsets are arrays along the axes on
-//! which they depend, one or two, never one for each pixel: of NMX that would be 26 MB. Nothing is written that is not
-//! known: without `[placement]` a file has pixel ids, and no positions.
+//! which they depend, one or two. Only x has a value for each pixel: scippnexus gives positions the axes of x, y and z in that order, which must be
+//! the order of the events. Nothing is written that is not known: without `[placement]` a file has pixel ids, and no positions.
 
 use std::ops::Range;
 
 use evforge_core::event::PixelId;
+use evforge_core::geometry::LogicalGeometry;
 use evforge_core::placement::{GridAxis, Offsets, Pitch, Placement};
 use hdf5_metno::{Group, Result};
 
@@ -28,10 +29,12 @@ pub(crate) struct DetectorGroup {
 /// Creates the groups of the detector.
 pub(crate) fn create_detectors(instrument: &Group, options: &NexusOptions) -> Result<Vec<DetectorGroup>> {
     let mut groups = Vec::new();
+    // The same for all panels.
+    let offsets = options.placement.as_ref().and_then(|placement| offsets(placement, &options.geometry));
     for (panel, (name, pixels)) in (0..).zip(detector_names(options)) {
         let panels = if pixels.is_some() { panel..panel + 1 } else { 0..options.geometry.panels() };
         let group = class(instrument, &name, "NXdetector")?;
-        write_detector(&group, options, panels)?;
+        write_detector(&group, options, panels, offsets.as_ref())?;
         groups.push(DetectorGroup { group, events: format!("{name}_events"), pixels });
     }
     Ok(groups)
@@ -56,7 +59,11 @@ pub(crate) fn bytes_of_detectors(options: &NexusOptions) -> u64 {
     let geometry = &options.geometry;
     let groups = if has_group_for_each_panel(options) { u64::from(geometry.panels()) } else { 1 };
     let offsets = options.placement.as_ref().and_then(Placement::offsets);
-    let values = offsets.iter().flatten().map(|offsets| offsets.values.len()).sum::<usize>();
+    let values = |offsets: &[Offsets; 3]| {
+        let [.., y, z] = offsets;
+        geometry.pixel_count() as usize / geometry.panels() as usize + y.values.len() + z.values.len()
+    };
+    let values = offsets.as_ref().map_or(0, values);
     let sides = u64::from(geometry.nx()) + u64::from(geometry.ny()) + u64::from(geometry.nz());
     u64::from(geometry.pixel_count()) * 4 + groups * (8 * values as u64 + 4 * sides)
 }
@@ -75,8 +82,22 @@ fn has_group_for_each_panel(options: &NexusOptions) -> bool {
     options.geometry.panels() > 1 && options.placement.as_ref().is_some_and(is_placed)
 }
 
+/// The offsets of the pixels of a panel, that in x along all axes that any of them has. None without a pitch.
+fn offsets(placement: &Placement, geometry: &LogicalGeometry) -> Option<[Offsets; 3]> {
+    let [x, y, z] = placement.offsets()?;
+    let is_used = |axis: &GridAxis| [&x, &y, &z].iter().any(|offsets| offsets.axes.contains(axis));
+    let used: Vec<GridAxis> =
+        [GridAxis::Layer, GridAxis::Row, GridAxis::Column].into_iter().filter(is_used).collect();
+    Some([x.across(&used, geometry), y, z])
+}
+
 /// Pixel ids of `panels`, and where the pixels are.
-fn write_detector(detector: &Group, options: &NexusOptions, panels: Range<u32>) -> Result<()> {
+fn write_detector(
+    detector: &Group,
+    options: &NexusOptions,
+    panels: Range<u32>,
+    offsets: Option<&[Offsets; 3]>,
+) -> Result<()> {
     let geometry = &options.geometry;
     // Rows and columns always, layers and panels where there are several.
     let mut axes: Vec<(&str, usize)> = Vec::new();
@@ -103,9 +124,10 @@ fn write_detector(detector: &Group, options: &NexusOptions, panels: Range<u32>) 
     }
     let Some(placement) = &options.placement else { return Ok(()) };
     create_text(detector, "description", &format!("pitch and place: {}", placement.says()), 0)?;
-    let offsets = placement.offsets().into_iter().flatten();
-    for (name, offsets) in ["x_pixel_offset", "y_pixel_offset", "z_pixel_offset"].iter().zip(offsets) {
-        write_offsets(detector, name, &offsets, &names)?;
+    for (name, offsets) in
+        ["x_pixel_offset", "y_pixel_offset", "z_pixel_offset"].iter().zip(offsets.into_iter().flatten())
+    {
+        write_offsets(detector, name, offsets, &names)?;
     }
     // On an arc every block has its pixels turned in another way: there is no shape that all have.
     if let (Some(pitch), None) = (placement.pitch, placement.arc) {
@@ -124,7 +146,10 @@ fn write_offsets(detector: &Group, name: &str, offsets: &Offsets, axes: &[&str])
         return Ok(());
     }
     // 64 bits: Mantid refuses 32 (streaming-and-nexus.md, section 5).
-    let dataset = write_grid(detector, name, &offsets.shape, &offsets.values)?;
+    let dataset = match offsets.shape.len() {
+        1 => write_grid(detector, name, &offsets.shape, &offsets.values)?,
+        _ => write_compressed(detector, name, &offsets.shape, &offsets.values)?,
+    };
     set_attribute(&dataset, "units", "m")?;
     let own: Vec<&str> = offsets.axes.iter().map(|axis| axis.name()).collect();
     set_indices(detector, name, axes, &own)

@@ -124,7 +124,9 @@ pub enum NexusError {
         safe: u64,
     },
     /// The file is not an HDF5 file.
-    #[error("{0} is not an HDF5 file: it does not begin with the signature \\x89HDF")]
+    #[error(
+        "{0} is not an HDF5 file: it does not begin with the signature \\x89HDF. Name one, such as `evforge run --nexus run.nxs` writes"
+    )]
     NotHdf5(PathBuf),
     /// The file is an HDF5 file that evforge has not written.
     #[error("{path} is an HDF5 file, but not an event file of evforge: {missing}. It was left as it is")]

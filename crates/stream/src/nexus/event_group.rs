@@ -9,6 +9,7 @@ use hdf5_metno::{Dataset, Group, Result};
 use super::column::{Column, cache_of};
 use super::detector_groups::number_of_detectors;
 use super::event_column::EventColumn;
+use super::groups::{EVENTS_LATE, EVENTS_LATE_NOTE};
 use super::options::{Compression, NexusOptions};
 use crate::storage::dataset::{class, mark_as_time, scalar};
 use crate::storage::growing::WorkerLost;
@@ -19,6 +20,9 @@ use crate::storage::workers::Workers;
 const CHUNK_PULSES: usize = 16 << 10;
 /// Fewest events per chunk where several groups share the room for one.
 const FEWEST_CHUNK_EVENTS: usize = 1024;
+
+/// Events per chunk in groups of late events, which nearly always are empty.
+const CHUNK_LATE: usize = 4096;
 
 /// Where a group of events is to be, and which events go there.
 #[derive(Debug)]
@@ -69,6 +73,33 @@ impl EventGroups {
         workers: Workers,
     ) -> Result<Self> {
         let chunk = (options.chunk_events / places.len().max(1)).max(FEWEST_CHUNK_EVENTS);
+        Self::create_of("NXevent_data", places, chunk, options, workers)
+    }
+
+    /// Creates in each of these groups the one of its events whose pulse is earlier than the newest one. Their pulses are in no order, so
+    /// they are of no class in which readers expect one.
+    pub(crate) fn create_late(
+        groups: &[(Group, Option<Range<PixelId>>)],
+        options: &NexusOptions,
+    ) -> Result<Self> {
+        let place = |(group, pixels)| EventPlace { parent: group, name: EVENTS_LATE.to_owned(), pixels };
+        let places = groups.iter().map(|(group, pixels)| place((group, pixels.clone()))).collect();
+        let plain = NexusOptions { compression: Compression::None, ..options.clone() };
+        let workers = Workers::start(0, 0).map_err(|error| hdf5_metno::Error::from(error.to_string()))?;
+        let late = Self::create_of("NXcollection", places, CHUNK_LATE, &plain, workers)?;
+        for (group, _) in groups {
+            set_attribute(&*group.group(EVENTS_LATE)?, "note", EVENTS_LATE_NOTE)?;
+        }
+        Ok(late)
+    }
+
+    fn create_of(
+        of_class: &str,
+        places: Vec<EventPlace<'_>>,
+        chunk: usize,
+        options: &NexusOptions,
+        workers: Workers,
+    ) -> Result<Self> {
         let mut all = Self {
             groups: Vec::with_capacity(places.len()),
             takes_all: places.first().is_some_and(|place| place.pixels.is_none()),
@@ -78,7 +109,7 @@ impl EventGroups {
         };
         let mut first_path = String::new();
         for EventPlace { parent, name, pixels } in places {
-            let group = class(parent, &name, "NXevent_data")?;
+            let group = class(parent, &name, of_class)?;
             if all.pulses.is_none() {
                 first_path = group.name();
                 all.pulses = Some(PulseTimes::create(&group)?);
@@ -228,6 +259,11 @@ impl EventGroups {
         Ok(())
     }
 
+    /// Pulse records.
+    pub(crate) fn pulse_count(&self) -> u64 {
+        self.pulses.as_ref().map_or(0, |pulses| pulses.event_time_zero.len() as u64)
+    }
+
     /// Events of each group, in the order of their creation.
     pub(crate) fn event_counts(&self) -> impl Iterator<Item = u64> + '_ {
         self.groups.iter().map(|group| group.event_id.len() as u64)
@@ -246,8 +282,9 @@ pub(crate) fn memory_bound(options: &NexusOptions, events: usize, pulses: usize)
     let groups = (options.beam_monitors.len() + number_of_detectors(options)).max(1);
     let veto = usize::from(!options.vetoes.is_empty());
     let chunk = (options.chunk_events / groups).max(FEWEST_CHUNK_EVENTS);
-    let caches = groups * (2 * cache_of::<i32>(chunk) + veto * cache_of::<u8>(chunk));
-    let pulse_arrays = 2 * (groups + 1);
+    let cache = |chunk| 2 * cache_of::<i32>(chunk) + veto * cache_of::<u8>(chunk);
+    let caches = groups * (cache(chunk) + cache(CHUNK_LATE));
+    let pulse_arrays = 4 * (groups + 1);
     let threads = match options.compression {
         Compression::Deflate(_) => {
             Workers::memory_bound(options.compression_threads, chunk * size_of::<i32>())

@@ -6,6 +6,12 @@ use hdf5_metno::{Group, Location};
 
 /// The class of groups of events.
 pub(super) const EVENT_DATA: &str = "NXevent_data";
+/// In each group of events: the group of those whose pulse is earlier than the newest one before them.
+pub const EVENTS_LATE: &str = "events_late";
+/// What such a group says of itself.
+pub const EVENTS_LATE_NOTE: &str =
+    "events that came after a later pulse, in the order in which they came: they are in no other group";
+
 /// The class of detectors.
 pub(super) const DETECTOR: &str = "NXdetector";
 /// The class of beam monitors.

@@ -54,12 +54,15 @@ pub(crate) const STATE_ROOM: usize = 256;
 #[derive(Debug)]
 pub(crate) struct Layout {
     pub(crate) events: EventGroups,
+    pub(crate) late: EventGroups,
     /// Only where the readout tells frames.
     pub(crate) frames: Option<FrameLog>,
     pub(crate) monitors: Vec<MonitorGroup>,
-    /// Events of each group and pulse records of the last commit.
+    /// Events of each group and pulse records of the last commit, then the same of late events.
     pub(crate) committed: Dataset,
     pub(crate) state: Dataset,
+    /// Whether the times of events are dates.
+    pub(crate) has_date: bool,
     pub(crate) start_time: Dataset,
     pub(crate) end_time: Dataset,
     pub(crate) duration: Dataset,
@@ -98,7 +101,8 @@ impl Layout {
         let StaticPart { entry, detectors } = StaticPart::create(file, options)?;
         let start_time = create_text(&entry, "start_time", &created, ISO_8601_ROOM)?;
         let end_time = create_text(&entry, "end_time", &created, ISO_8601_ROOM)?;
-        if beginning.calendar.origin == CalendarOrigin::Detector {
+        let has_date = beginning.calendar.origin != CalendarOrigin::Detector;
+        if !has_date {
             for dataset in [&start_time, &end_time] {
                 set_attribute(
                     dataset,
@@ -136,7 +140,10 @@ impl Layout {
         places.extend(of_monitors);
         let paths: Vec<String> =
             places.iter().map(|place| format!("{}/{}", place.parent.name(), place.name)).collect();
+        let pixels: Vec<_> = places.iter().map(|place| place.pixels.clone()).collect();
         let events = EventGroups::create(places, options, workers)?;
+        let groups = paths.iter().zip(pixels).map(|(path, pixels)| Ok((entry.group(path)?, pixels)));
+        let late = EventGroups::create_late(&groups.collect::<Result<Vec<_>>>()?, options)?;
         let frames = options.frames.as_ref().map(|vetoes| FrameLog::create(&entry, vetoes)).transpose()?;
         let recording = class(&entry, "recording", "NXcollection")?;
         let state = create_text(&recording, "state", STATE_WRITING, STATE_ROOM)?;
@@ -151,8 +158,9 @@ impl Layout {
         set_attribute(&anchor, "units", "ns")?;
         create_text(&recording, "pulses", options.pulse_origin.text(), 0)?;
         create_text(&recording, EVENT_GROUPS, &paths.join("\n"), 0)?;
-        let committed = preallocated::<u64>(&recording, "committed", paths.len() + 1)?;
-        committed.write_raw(&vec![0_u64; paths.len() + 1])?;
+        let counts = 2 * (paths.len() + 1);
+        let committed = preallocated::<u64>(&recording, "committed", counts)?;
+        committed.write_raw(&vec![0_u64; counts])?;
         let report = create_text(&recording, "report", "{}", options.report_space)?;
         let ledger = class(&entry, "ledger", "NXcollection")?;
         let ledger = LedgerSeries::create(&ledger, &options.counters, &entry, &options.outputs)?;
@@ -160,10 +168,12 @@ impl Layout {
         let live = LiveTable::create(&class(&entry, "live_time", "NXcollection")?)?;
         Ok(Self {
             events,
+            late,
             frames,
             monitors,
             committed,
             state,
+            has_date,
             start_time,
             end_time,
             duration,
@@ -177,7 +187,12 @@ impl Layout {
     /// Bytes by which the file grows at most when everything that waits is brought to it.
     pub(crate) fn growth(&self) -> u64 {
         let frames = self.frames.as_ref().map_or(0, FrameLog::growth);
-        BETWEEN + self.events.growth() + frames + self.ledger.growth() + self.live.growth()
+        BETWEEN
+            + self.events.growth()
+            + self.late.growth()
+            + frames
+            + self.ledger.growth()
+            + self.live.growth()
     }
 }
 

@@ -29,7 +29,7 @@ impl Lock {
         let mut name = path.file_name().unwrap_or_default().to_owned();
         name.push(".lock");
         let lock_path = path.with_file_name(name);
-        let failed = |cause| NexusError::io("hold", &lock_path, cause);
+        let failed = |cause| NexusError::io("lock", &lock_path, cause);
         for _ in 0..ATTEMPTS {
             let mut file = OpenOptions::new()
                 .read(true)
@@ -38,7 +38,10 @@ impl Lock {
                 .truncate(false)
                 .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK)
                 .open(&lock_path)
-                .map_err(failed)?;
+                .map_err(|cause| {
+                    let problem = format!("{cause} (does the folder exist, and may you write there?)");
+                    NexusError::io("make", &lock_path, std::io::Error::new(cause.kind(), problem))
+                })?;
             let about = file.metadata().map_err(failed)?;
             if !about.is_file() {
                 return Err(failed(std::io::Error::new(ErrorKind::InvalidInput, "it is not a plain file")));

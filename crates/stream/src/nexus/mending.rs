@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
-use evforge_core::pulsed::EARLIEST_DATE_NS;
+use evforge_core::pulsed::CalendarOrigin;
 use hdf5_metno::{Dataset, File, Group, Result as Hdf5Result};
 
 use super::frame_log::RowsToMend;
+use super::groups::EVENTS_LATE;
 use super::layout::{EVENT_GROUPS, RECORDING, STATE_ROOM, TOTAL_PULSES};
 use super::moment;
 use super::recovered::{Recovered, Wish};
@@ -16,9 +17,11 @@ use crate::storage::text::{read_text, write_text};
 /// file whose tail was promised but never written; what lies there must not be taken for data.
 pub(super) fn committed_data_lies_within(file: &File, length: u64) -> bool {
     let check = || -> Hdf5Result<bool> {
-        let (groups, committed) = groups_of(file)?;
-        let Some((&pulse_count, event_counts)) = committed.split_last() else { return Ok(false) };
-        for (events, &event_count) in groups.iter().zip(event_counts) {
+        let sets = groups_of(file)?;
+        let of_frames = sets[0].pulses;
+        let groups =
+            sets.iter().flat_map(|set| set.groups.iter().map(|(group, events)| (group, *events, set.pulses)));
+        for (events, event_count, pulse_count) in groups {
             let kept = [
                 ("event_id", event_count),
                 ("event_time_offset", event_count),
@@ -33,7 +36,7 @@ pub(super) fn committed_data_lies_within(file: &File, length: u64) -> bool {
             }
         }
         if let Some(frames) = RowsToMend::find(file)?
-            && frames.arrays().iter().any(|array| !chunks_lie_within(array, pulse_count, length))
+            && frames.arrays().iter().any(|array| !chunks_lie_within(array, of_frames, length))
         {
             return Ok(false);
         }
@@ -63,8 +66,9 @@ fn chunks_lie_within(dataset: &Dataset, kept: u64, length: u64) -> bool {
 
 /// Bytes at most that the chunks take at which arrays of events end: each is written anew when its array is cut.
 pub(super) fn room_for_cutting(file: &File) -> u64 {
-    let groups = groups_of(file).map(|(groups, _)| groups).unwrap_or_default();
-    let arrays = groups.iter().filter_map(|group| group.datasets().ok()).flatten();
+    let Ok(sets) = groups_of(file) else { return 0 };
+    let groups = sets.iter().flat_map(|set| &set.groups);
+    let arrays = groups.filter_map(|(group, _)| group.datasets().ok()).flatten();
     let bytes = arrays.map(|array| {
         let values: usize = array.chunk().unwrap_or_default().iter().product();
         let width = array.dtype().map_or(0, |dtype| dtype.size());
@@ -74,16 +78,48 @@ pub(super) fn room_for_cutting(file: &File) -> u64 {
     bytes.sum()
 }
 
-/// The groups of events, and what the last commit says of them: the events of each, then the pulse records.
-pub(super) fn groups_of(file: &File) -> Hdf5Result<(Vec<Group>, Vec<u64>)> {
+/// Groups of events with the same pulses, and what the last commit says of them.
+#[derive(Default)]
+pub(super) struct Groups {
+    /// With the events of each.
+    pub(super) groups: Vec<(Group, u64)>,
+    /// The pulse records that each of them has.
+    pub(super) pulses: u64,
+}
+
+/// The groups of events of a file, and those of late events. Files of versions up to 0.2 have none of these.
+pub(super) fn groups_of(file: &File) -> Hdf5Result<[Groups; 2]> {
     let recording = file.group(RECORDING)?;
     let paths = read_text(&recording.dataset(EVENT_GROUPS)?)?;
     let groups = paths.lines().map(|path| file.group(path)).collect::<Hdf5Result<Vec<_>>>()?;
     let committed: Vec<u64> = recording.dataset("committed")?.read_raw()?;
-    if committed.len() != groups.len() + 1 {
-        return Err(hdf5_metno::Error::from("`committed` does not fit the groups of events"));
+    let set = |groups: Vec<Group>, counts: &[u64]| {
+        let (pulses, events) = counts.split_last()?;
+        Some(Groups { groups: groups.into_iter().zip(events.iter().copied()).collect(), pulses: *pulses })
+    };
+    let (in_order, of_late) = committed.split_at(committed.len().min(groups.len() + 1));
+    let late = match of_late.len() {
+        0 => Some(Groups::default()),
+        length if length == in_order.len() => {
+            let late = groups.iter().map(|group| group.group(EVENTS_LATE)).collect::<Hdf5Result<Vec<_>>>()?;
+            set(late, of_late)
+        }
+        _ => None,
+    };
+    match (in_order.len() > groups.len()).then(|| set(groups, in_order)).flatten().zip(late) {
+        Some((in_order, late)) => Ok([in_order, late]),
+        None => Err(hdf5_metno::Error::from("`committed` does not fit the groups of events")),
     }
-    Ok((groups, committed))
+}
+
+/// No more of each than `keep`, in the order of `committed`.
+fn limit(sets: &mut [Groups; 2], keep: &[u64]) {
+    let mut keep = keep.iter();
+    for Groups { groups, pulses } in sets {
+        for count in groups.iter_mut().map(|(_, events)| events).chain([pulses]) {
+            *count = keep.next().map_or(*count, |keep| (*count).min(*keep));
+        }
+    }
 }
 
 /// A group of events under repair.
@@ -155,22 +191,20 @@ impl EventGroup {
 /// Cuts all arrays back to the last commit and marks it in the file.
 pub(super) fn mend(path: &Path, file: &File, wish: &Wish<'_>) -> Hdf5Result<Recovered> {
     let recording = file.group(RECORDING)?;
-    let (groups, mut committed) = groups_of(file)?;
-    for (count, &keep) in committed.iter_mut().zip(wish.keep.unwrap_or_default()) {
-        *count = keep.min(*count);
-    }
-    let (&pulses_committed, events_committed) = committed.split_last().unwrap_or((&0, &[]));
-    let mut all = Vec::with_capacity(groups.len());
-    for (group, &events) in groups.iter().zip(events_committed) {
-        all.push(EventGroup::examine(group, events, pulses_committed)?);
-    }
-    // All groups have the same pulses.
-    let mut pulses = all.iter().map(|group| group.starts.len()).min().unwrap_or(0);
+    let mut sets = groups_of(file)?;
+    limit(&mut sets, wish.keep.unwrap_or_default());
+    let examine = |set: &Groups| {
+        let one = |(group, events): &(Group, u64)| EventGroup::examine(group, *events, set.pulses);
+        set.groups.iter().map(one).collect::<Hdf5Result<Vec<_>>>()
+    };
+    let (all, late) = (examine(&sets[0])?, examine(&sets[1])?);
+    // All groups in order have the same pulses, and so have all of late events.
+    let mut pulses = pulses_of(&all);
+    let pulses_late = pulses_of(&late);
     // And each has a row, where there are frames.
     let frames = RowsToMend::find(file)?;
     pulses = frames.iter().fold(pulses, |pulses, frames| pulses.min(frames.rows()));
     let frame_totals = frames.as_ref().map(|frames| frames.totals_of(pulses)).transpose()?;
-    let cues = all.iter().map(|group| group.cues).min().unwrap_or(0);
     let mut whole: Option<(u64, u64)> = None;
     for group in &all {
         let starts = &group.starts[..pulses];
@@ -178,13 +212,16 @@ pub(super) fn mend(path: &Path, file: &File, wish: &Wish<'_>) -> Hdf5Result<Reco
             whole = Some(whole.map_or((start, end), |whole| (whole.0.min(start), whole.1.max(end))));
         }
     }
-    let events: u64 = all.iter().map(|group| group.events as u64).sum();
-    let events_seen: u64 = all.iter().map(|group| group.events_seen() as u64).sum();
-    let pulses_seen = all.iter().map(EventGroup::pulses_seen).max().unwrap_or(0);
+    let with_late = || all.iter().chain(&late);
+    let events: u64 = with_late().map(|group| group.events as u64).sum();
+    let events_seen: u64 = with_late().map(|group| group.events_seen() as u64).sum();
+    let seen = |groups: &[EventGroup]| groups.iter().map(EventGroup::pulses_seen).max().unwrap_or(0);
+    let pulses_seen = seen(&all) + seen(&late);
 
     // All that is needed has been read: what is damaged beyond repair has failed before anything is changed.
-    for group in &all {
-        group.cut(pulses, cues)?;
+    for (groups, pulses) in [(&all, pulses), (&late, pulses_late)] {
+        let cues = groups.iter().map(|group| group.cues).min().unwrap_or(0);
+        groups.iter().try_for_each(|group| group.cut(pulses, cues))?;
     }
     if let (Some(frames), Some(totals)) = (&frames, &frame_totals) {
         cut(&frames.arrays().iter().collect::<Vec<_>>(), pulses)?;
@@ -196,9 +233,10 @@ pub(super) fn mend(path: &Path, file: &File, wish: &Wish<'_>) -> Hdf5Result<Reco
     if let Some((start, end)) = whole {
         file.dataset("/entry/duration")?.write_scalar(&((end - start) as f64 * 1e-9))?;
     }
+    let has_date = read_text(&recording.dataset("clock")?)? != CalendarOrigin::Detector.text();
     let end_time = match whole {
         // Without a date the file has the time at which it was made.
-        Some((start, end)) if start >= EARLIEST_DATE_NS => {
+        Some((start, end)) if has_date => {
             let text = moment::iso_8601(end);
             write_text(&file.dataset("/entry/start_time")?, &moment::iso_8601(start))?;
             write_text(&file.dataset("/entry/end_time")?, &text)?;
@@ -206,7 +244,12 @@ pub(super) fn mend(path: &Path, file: &File, wish: &Wish<'_>) -> Hdf5Result<Reco
         }
         _ => read_text(&file.dataset("/entry/end_time")?)?,
     };
-    let kept: Vec<u64> = all.iter().map(|group| group.events as u64).chain([pulses as u64]).collect();
+    let mut kept: Vec<u64> = Vec::new();
+    for (groups, pulses) in [(&all, pulses), (&late, pulses_late)] {
+        kept.extend(groups.iter().map(|group| group.events as u64).chain([pulses as u64]));
+    }
+    // Of versions up to 0.2.
+    kept.truncate(recording.dataset("committed")?.size());
     recording.dataset("committed")?.write_raw(&kept)?;
     if file.link_exists(TOTAL_PULSES) {
         file.dataset(TOTAL_PULSES)?.write_scalar(&(pulses as u64))?;
@@ -216,9 +259,9 @@ pub(super) fn mend(path: &Path, file: &File, wish: &Wish<'_>) -> Hdf5Result<Reco
         path: path.to_owned(),
         was_whole: false,
         events,
-        pulses: pulses as u64,
+        pulses: (pulses + pulses_late) as u64,
         events_cut: events_seen - events,
-        pulses_cut: (pulses_seen - pulses) as u64,
+        pulses_cut: (pulses_seen - pulses - pulses_late) as u64,
         end_time,
     };
     let note = match wish.note {
@@ -233,6 +276,11 @@ pub(super) fn mend(path: &Path, file: &File, wish: &Wish<'_>) -> Hdf5Result<Reco
     debug_assert!(note.len() <= STATE_ROOM);
     write_text(&recording.dataset("state")?, &note)?;
     Ok(recovered)
+}
+
+/// Pulse records that all of these groups have.
+fn pulses_of(groups: &[EventGroup]) -> usize {
+    groups.iter().map(|group| group.starts.len()).min().unwrap_or(0)
 }
 
 /// Cuts datasets to `length` values.

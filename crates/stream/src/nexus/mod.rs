@@ -43,9 +43,9 @@
 //!   │   ├ detector_number           i32 [row, column]  pixel ids from 1; [layer, row, column] with depth; with [panel, …]
 //!   │   │                                       in front where several panels share the group
 //!   │   ├ panel, layer, row, column i32         0, 1, 2 … along each axis of detector_number (attributes axes, …_indices)
-//!   │   ├ x_pixel_offset            f64 m [column]  with a placement; from the centre of the panel. With blades or vessels
-//!   │   ├ y_pixel_offset            f64 m [row]     on an arc along the axes that it depends on, as its indices say
-//!   │   ├ z_pixel_offset            f64 m [layer]   with depth or on an arc
+//!   │   ├ x_pixel_offset            f64 m [row, column] or [layer, row, column]   with a placement; from the centre of the panel
+//!   │   ├ y_pixel_offset            f64 m [row]     with blades or vessels on an arc along the axes on which it depends,
+//!   │   ├ z_pixel_offset            f64 m [layer]   with depth or on an arc; the attributes …_indices name the axes
 //!   │   ├ description               text        where pitch and place are from, and whether they are real
 //!   │   ├ pixel_shape               NXoff_geometry   a rectangle of pitch x by pitch y; not on an arc
 //!   │   ├ depends_on                text        the first step to the sample, if the place of the panel is known
@@ -59,7 +59,9 @@
 //!   │     ├ event_index             i64 [pulse]      first event of the pulse
 //!   │     ├ cue_index               i64 [cue]        first event of the newest pulse, one per commit
 //!   │     ├ cue_timestamp_zero      i64 ns [cue]     since 1970 (attribute start)
-//!   │     └ total_counts            u64         events up to the last commit
+//!   │     ├ total_counts            u64         events up to the last commit
+//!   │     └ events_late             NXcollection  those whose pulse is earlier than the newest one before them: arrays as
+//!   │                                           above, pulses in the order in which they came; nearly always empty
 //!   ├ ledger                        NXcollection
 //!   │ ├ time                        i64 ns [row]     since 1970 (attribute start), about one row per second
 //!   │ ├ packets_sent, packets_lost, packets_reordered, packets_duplicated, packets_unconfirmed,
@@ -81,7 +83,8 @@
 //!     ├ state                       text        "writing", "complete", "incomplete: …", "recovered: …", "damaged: …"
 //!     ├ continues                   text        the name of the file that this one continues, if it does
 //!     ├ event_groups                text        the paths of the groups of events, a line each
-//!     ├ committed                   u64 [group + 1]  events of each group, and pulses, that are there for certain
+//!     ├ committed                   u64 [2 (group + 1)]  events of each group, and pulses, that are there for certain; then
+//!     │                                         the same of events_late, which files of versions up to 0.2 do not have
 //!     ├ clock, clock_anchor         text, i64 ns     what was added to the detector's times, from which clock
 //!     ├ pulses                      text        "the readout" or "configured train": where pulses come from
 //!     └ report                      text        JSON, at the end of the run
@@ -122,9 +125,11 @@
 //! # Pulses
 //! Batches say which pulse an event belongs to, how long after it, and when that was
 //! ([`evforge_core::pulsed`]); the file repeats it. Every pulse has a record, also those without events; one that goes on
-//! in the next batch is one record. So `event_time_zero` rises except where the clock of the detector did not; the ledger
-//! has the counters of that (`pulse_steps_back`, `pulse_clock_restarts`, `gaps_not_filled`). The offset of an event can be
-//! longer than the time to the next pulse.
+//! in the next batch is one record. `event_time_zero` never goes back, so readers can search in it: where the clock of the
+//! detector starts over, or events come in the order of arrival, pulses earlier than the newest one go to `events_late` with
+//! their events (`events_late`, `pulses_late`; the causes are `pulse_steps_back` and `pulse_clock_restarts` of the ledger).
+//! `total_pulses`, `start_time`, `end_time` and `framelog` are of the pulses in order. The offset of an event can be longer
+//! than the time to the next pulse.
 //!
 //! The law: every event taken is in the file or counted, `events_taken = events + events_outside_epoch +
 //! events_outside_pulse + events_outside_monitors + events_lost`, and every pulse told is a record or counted in
@@ -254,6 +259,7 @@ pub use follow::{
     DetectorIds, EventFollower, FileContent, FileLog, FileState, FollowCounters, GroupContent, MonitorIds,
     PixelRule, Placed, place_pixels,
 };
+pub use groups::{EVENTS_LATE, EVENTS_LATE_NOTE};
 pub use layout::{EventGroupName, event_group_names, static_bytes_at_most, write_static_part};
 pub use lock::{Lock, identity};
 pub use moment::iso_8601;

@@ -7,7 +7,6 @@ use std::time::Duration;
 use std::{fs, io};
 
 use evforge_core::frame::FrameTotals;
-use evforge_core::pulsed::EARLIEST_DATE_NS;
 use hdf5_metno::File;
 
 use super::error::NexusError;
@@ -54,7 +53,9 @@ pub(crate) struct OpenFile {
 pub(crate) struct Committed {
     pub(crate) events: u64,
     pub(crate) pulses: u64,
-    /// Events of each group, then the pulse records, as the file says it.
+    /// Those that are not in the group of late events.
+    pub(crate) pulses_in_order: u64,
+    /// Events of each group and the pulse records, then the same of late events, as the file says it.
     pub(crate) counts: Vec<u64>,
     /// Of all frames; none where the readout tells none.
     pub(crate) frames: Option<FrameTotals>,
@@ -123,9 +124,10 @@ impl OpenFile {
         space: &dyn DiskSpace,
         is_last: bool,
     ) -> Result<(), NexusError> {
-        self.layout
-            .events
+        let Layout { events, late, .. } = &mut self.layout;
+        events
             .prepare(is_last)
+            .and_then(|()| late.prepare(is_last))
             .map_err(|WorkerLost| NexusError::WorkerLost { path: path.to_owned() })?;
         let length = self.handle.metadata().map_err(|cause| NexusError::io("look at", path, cause))?.len();
         // What HDF5 has given out, and not written yet, counts.
@@ -153,12 +155,16 @@ impl OpenFile {
             frames.flush()?;
         }
         layout.events.flush()?;
+        layout.late.flush()?;
         layout.ledger.flush()?;
         layout.live.flush()?;
         for monitor in &mut layout.monitors {
             monitor.flush()?;
         }
-        to.counts = layout.events.event_counts().chain([to.pulses]).collect();
+        let late_pulses = layout.late.pulse_count();
+        to.pulses_in_order = to.pulses - late_pulses;
+        let of_late = layout.late.event_counts().chain([late_pulses]);
+        to.counts = layout.events.event_counts().chain([to.pulses_in_order]).chain(of_late).collect();
         to.frames = layout.frames.as_ref().map(FrameLog::totals);
         self.file.flush()
     }
@@ -196,15 +202,16 @@ impl OpenFile {
         let layout = &mut self.layout;
         if let Some(extent) = extent.filter(|_| to.events > from.events || to.pulses > from.pulses) {
             layout.events.write_totals(&to.counts)?;
+            layout.late.write_totals(to.counts.get(to.counts.len() / 2..).unwrap_or_default())?;
             // Without a date the file has the time at which it was made.
-            if extent.start >= EARLIEST_DATE_NS {
+            if layout.has_date {
                 write_text(&layout.start_time, &moment::iso_8601(extent.start))?;
                 write_text(&layout.end_time, &moment::iso_8601(extent.end))?;
             }
             layout.duration.write_scalar(&((extent.end - extent.start) as f64 * 1e-9))?;
             layout.duration.flush()?;
             if let Some(total_pulses) = &layout.total_pulses {
-                total_pulses.write_scalar(&to.pulses)?;
+                total_pulses.write_scalar(&to.pulses_in_order)?;
                 total_pulses.flush()?;
             }
             layout.committed.write_raw(&to.counts)?;

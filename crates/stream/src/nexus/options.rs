@@ -1,5 +1,6 @@
 //! What an event file is to contain and how it is to be written.
 
+use schemars::JsonSchema;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +13,7 @@ use evforge_core::pixel_ids::{PixelIds, Pixels};
 use evforge_core::placement::Placement;
 use evforge_core::run_identity::RunIdentity;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::error::NexusError;
 use super::monitor_group::events_name;
@@ -38,7 +39,7 @@ impl Default for Compression {
 }
 
 /// When the disk is asked to keep what was written, so that the loss of power does not take it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DiskSync {
     /// With every commit: what was written becomes a commit when the disk says that it has it.
@@ -49,7 +50,7 @@ pub enum DiskSync {
 }
 
 /// What to do if there is a file at the path already.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ExistingFile {
     /// Refuse to write.

@@ -209,25 +209,24 @@ impl Output for NexusOutput {
         }
         Some(said)
     }
-
-    fn memory_bound(&self) -> usize {
-        memory_of(&self.files.options)
-    }
 }
 
 /// What HDF5 keeps of a file besides the chunks of its arrays, in bytes: its cache of metadata grows to 32 MiB, its lists of memory that
 /// is free to be used again to 21 MiB (`H5Pset_mdc_config`, `H5set_free_list_limits`, as they are if nobody sets them).
 const HDF5: usize = 53 << 20;
 
-/// Most memory that an output for a file with these options holds.
-pub(crate) fn memory_of(options: &NexusOptions) -> usize {
-    // The arrays of what waits grow by doubling, so half of them may be empty.
-    let [events, pulses] = [KeptBatches::MOST_EVENTS, KeptBatches::MOST_PULSES].map(|most| 2 * most as usize);
-    KeptBatches::memory_bound()
-        + event_group::memory_bound(options, events, pulses)
-        + frame_log::memory_bound(options, pulses)
-        + series::memory_bound(options)
-        + live_table::memory_bound()
-        + options.report_space
-        + HDF5
+impl NexusOptions {
+    /// Most memory in bytes that an output for a file with these options holds.
+    pub fn memory_bound(&self) -> usize {
+        // The arrays of what waits grow by doubling, so half of them may be empty.
+        let [events, pulses] =
+            [KeptBatches::MOST_EVENTS, KeptBatches::MOST_PULSES].map(|most| 2 * most as usize);
+        KeptBatches::memory_bound()
+            + event_group::memory_bound(self, events, pulses)
+            + frame_log::memory_bound(self, pulses)
+            + series::memory_bound(self)
+            + live_table::memory_bound()
+            + self.report_space
+            + HDF5
+    }
 }

@@ -185,7 +185,7 @@ mod tests {
             writer.committed().0.clone()
         };
         let known = take(0..30);
-        assert_eq!((known.events, &known.counts[..]), (30, &[30, 1][..]));
+        assert_eq!((known.events, &known.counts[..]), (30, &[30, 1, 0, 0][..]));
         assert_eq!(take(30..100).events, 100);
         std::fs::copy(&path, &copy).unwrap();
         let damaged = DamagedFile::new(&copy, &copy, known, "a test", ExistingFile::Refuse).unwrap();

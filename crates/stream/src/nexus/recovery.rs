@@ -9,7 +9,7 @@ use hdf5_metno::{File, OpenMode, Result as Hdf5Result};
 use super::error::NexusError;
 use super::layout::{CREATOR, DEFINITION, DEFINITION_PATH, KNOWN_VERSIONS, RECORDING, STATE_WRITING};
 use super::lock::Lock;
-use super::mending::{committed_data_lies_within, groups_of, mend, room_for_cutting};
+use super::mending::{Groups, committed_data_lies_within, groups_of, mend, room_for_cutting};
 use super::place::{is_in_use, superblock_of};
 use super::recovered::{Recovered, Wish};
 use crate::storage::space::{DiskSpace, FileSystemSpace};
@@ -226,11 +226,14 @@ fn patch(path: &Path, superblock: &Superblock, length: u64) -> Result<(), NexusE
 }
 
 fn summary(file: &File) -> Hdf5Result<Recovered> {
-    let (groups, _) = groups_of(file)?;
     let (mut events, mut pulses) = (0, 0);
-    for group in &groups {
-        events += group.dataset("event_id")?.size() as u64;
-        pulses = group.dataset("event_index")?.size() as u64;
+    for Groups { groups, .. } in groups_of(file)? {
+        let mut own = 0;
+        for (group, _) in &groups {
+            events += group.dataset("event_id")?.size() as u64;
+            own = group.dataset("event_index")?.size() as u64;
+        }
+        pulses += own;
     }
     Ok(Recovered {
         path: PathBuf::from(file.filename()),

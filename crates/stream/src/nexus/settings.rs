@@ -1,5 +1,6 @@
 //! `[outputs.nexus]`: an event file as an output of a run.
 
+use schemars::JsonSchema;
 use std::error::Error;
 use std::path::PathBuf;
 
@@ -8,15 +9,15 @@ use evforge_core::output::Output;
 use evforge_core::quantity;
 use evforge_core::run_identity::RunIdentity;
 use evforge_outputs::{OutputContext, OutputPlan};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::counters::NexusCounters;
 use super::options::{Compression, DiskSync, ExistingFile, NexusOptions, PulseOrigin};
-use super::output::{NexusOutput, memory_of};
+use super::output::NexusOutput;
 use crate::storage::workers::Workers;
 
 /// The keys of `[outputs.nexus]`.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NexusSettings {
     /// The file.
@@ -25,8 +26,10 @@ pub struct NexusSettings {
     #[serde(default)]
     pub if_exists: ExistingFile,
     /// The title of the run, as it was said until 0.2: now `run.title`, which wins. Read until 0.3.
+    #[schemars(extend("deprecated" = true))]
     pub title: Option<String>,
-    /// How often what has been taken goes to the file: what a kill can cost. 2 s without it.
+    /// How often what has been taken goes to the file: what a kill can cost.
+    #[schemars(extend("x-default" = "2 s"))]
     pub flush_interval: Option<quantity::TimeSpan>,
     /// Whether a commit waits until the disk has it.
     #[serde(default)]
@@ -34,14 +37,16 @@ pub struct NexusSettings {
     /// How the event arrays are compressed.
     #[serde(default)]
     pub compression: CompressionSetting,
-    /// Threads that deflate; half of the cores without it, at most four. 0: in the output's own thread.
+    /// Threads that deflate. 0: in the output's own thread.
+    #[schemars(extend("x-default" = "half of the cores, at most four"))]
     pub compression_threads: Option<usize>,
-    /// Events per chunk of the event arrays, at least 1024.
+    /// Events per chunk of the event arrays.
+    #[schemars(range(min = 1024))]
     pub chunk_events: Option<usize>,
 }
 
 /// How the event arrays are compressed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CompressionSetting {
     /// Not at all.
@@ -113,7 +118,7 @@ impl OutputPlan for NexusSettings {
     }
 
     fn memory_bound(&self, context: &OutputContext) -> usize {
-        memory_of(&self.options(context))
+        self.options(context).memory_bound()
     }
 
     fn threads(&self) -> usize {

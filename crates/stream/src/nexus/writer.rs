@@ -14,7 +14,7 @@ use super::error::{NexusError, saying};
 use super::layout::{Beginning, Layout};
 use super::open_file::{Committed, OpenFile, PATIENCE};
 use super::options::NexusOptions;
-use super::records::{Extent, Records};
+use super::records::{Arrays, Extent, Records};
 use super::{moment, place, report};
 use crate::storage::space::{DiskSpace, FileSystemSpace};
 use crate::storage::text::{room, write_text};
@@ -138,9 +138,11 @@ impl NexusWriter {
         let Some(OpenFile { layout, .. }) = &mut self.open else {
             return Err(self.stopped());
         };
-        let Layout { events, frames, .. } = layout;
-        self.records.take(batch, &self.pixels, events, frames.as_mut(), &mut self.counters);
+        let Layout { events, late, frames, .. } = layout;
+        let to = Arrays { events, late, frames: frames.as_mut() };
+        self.records.take(batch, &self.pixels, to, &mut self.counters);
         layout.events.seal();
+        layout.late.seal();
         Ok(())
     }
 

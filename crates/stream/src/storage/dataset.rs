@@ -61,7 +61,7 @@ pub fn write_compressed<T: H5Type>(
     values: &[T],
 ) -> Result<Dataset> {
     let chunk = packed_chunk(shape);
-    let filters = [Filter::Shuffle, Filter::Deflate(1)];
+    let filters = [Filter::Shuffle, Filter::Deflate(4)];
     let builder = group.new_dataset_builder().set_filters(&filters).chunk(chunk).empty::<T>();
     let dataset = builder.shape(shape).create(name)?;
     dataset.write_raw(values)?;

@@ -205,10 +205,15 @@ pub(crate) fn text(file: &File, path: &str) -> String {
 }
 
 /// The command that runs the read-back script, or none with `test` reported as skipped.
+pub(crate) fn python(test: &str) -> Option<Command> {
+    python_script(test, "test_nexus_readback.py")
+}
+
+/// The command that runs a script of `tests/python`, or none with `test` reported as skipped.
 ///
 /// The Python with the packages of `tests/python/requirements.txt` is taken from `EVFORGE_PYTHON`, or else from `.venv`
 /// at the root of the workspace.
-pub(crate) fn python(test: &str) -> Option<Command> {
+pub(crate) fn python_script(test: &str, script: &str) -> Option<Command> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let interpreter = match std::env::var_os("EVFORGE_PYTHON") {
         Some(path) => PathBuf::from(path),
@@ -231,7 +236,7 @@ pub(crate) fn python(test: &str) -> Option<Command> {
         return None;
     }
     let mut command = Command::new(interpreter);
-    command.arg(root.join("tests/python/test_nexus_readback.py"));
+    command.arg(root.join("tests/python").join(script));
     Some(command)
 }
 

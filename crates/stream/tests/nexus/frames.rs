@@ -194,7 +194,7 @@ fn rows_beyond_the_last_commit_are_cut_away_and_the_totals_with_them() {
     recover(&copy).unwrap();
     assert_eq!(totals(&copy), totals_of((0..30).map(frame)));
     let file = File::open_rw(&copy).unwrap();
-    file.dataset("/entry/recording/committed").unwrap().write_raw(&[21_u64, 12]).unwrap();
+    file.dataset("/entry/recording/committed").unwrap().write_raw(&[21_u64, 12, 0, 0]).unwrap();
     let writing: String = "writing".to_owned();
     assert!(write_state(&file, &writing));
     file.close().unwrap();

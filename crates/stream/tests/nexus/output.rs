@@ -243,8 +243,9 @@ fn the_counters_of_all_outputs_are_series_and_survive_a_kill() {
 #[test]
 fn what_it_holds_stays_within_its_bound() {
     let folder = tempfile::tempdir().unwrap();
-    let (mut run, _) = output(flat_options(&folder.path().join("run.nxs")));
-    let bound = run.memory_bound();
+    let options = flat_options(&folder.path().join("run.nxs"));
+    let bound = options.memory_bound();
+    let (mut run, _) = output(options);
     // With what HDF5 keeps by itself.
     assert!((85 << 20..149 << 20).contains(&bound), "{bound}");
     // Many batches with one event each: what is kept of them is more than the events.

@@ -2,14 +2,15 @@
 #![allow(clippy::unwrap_used)]
 
 use std::path::Path;
+use std::str::FromStr;
 
 use crate::common::{Run, batch, flat_options, read};
 use evforge_core::event::{Event, EventBatch};
-use evforge_core::event_log::EventLog;
 use evforge_core::ledger::DetectorLedger;
 use evforge_stream::nexus::{NexusOptions, PulseOrigin, recover};
 use evforge_testkit::properties::cases;
 use hdf5_metno::File;
+use hdf5_metno::types::FixedUnicode;
 use proptest::prelude::*;
 
 const EVENTS: &str = "/entry/instrument/detector/detector_events";
@@ -53,33 +54,53 @@ fn hand_over(pulses: &[Pulse], capacity: usize, cuts: &[usize], mut deliver: imp
     deliver(&events);
 }
 
-/// What a file says, in the shape of what was handed over.
-fn content(path: &Path) -> EventLog {
+/// What a group of events says, in the shape of what was handed over.
+fn content(path: &Path, group: &str) -> Vec<Pulse> {
     let file = File::open(path).unwrap();
-    let events = file.group(EVENTS).unwrap();
+    let events = file.group(group).unwrap();
     let (id, offset) = (read::<i32>(&events, "event_id"), read::<i32>(&events, "event_time_offset"));
     let (zero, index) = (read::<u64>(&events, "event_time_zero"), read::<i64>(&events, "event_index"));
-    let mut batch = EventBatch::new(id.len().max(zero.len()));
-    for (pulse, &start) in zero.iter().enumerate() {
-        assert!(batch.begin_pulse(start));
+    let total: u64 = events.dataset("total_counts").unwrap().read_scalar().unwrap();
+    assert_eq!((total as usize, offset.len()), (id.len(), id.len()));
+    let pulse = |(pulse, &start): (usize, &u64)| {
         let end = index.get(pulse + 1).map_or(id.len(), |&end| end as usize);
-        for at in index[pulse] as usize..end {
-            assert!(batch.push(Event { time_ns: start + offset[at] as u64, pixel_id: id[at] as u32 }));
+        let events = (index[pulse] as usize..end).map(|at| (offset[at] as u64, id[at] as u32));
+        (start, events.collect())
+    };
+    zero.iter().enumerate().map(pulse).collect()
+}
+
+/// Pulses that go to the group in order, and those that come after a later one. One that is named again right after itself goes on.
+fn by_order(pulses: &[Pulse]) -> [Vec<Pulse>; 2] {
+    let mut found: [Vec<Pulse>; 2] = Default::default();
+    for (start, events) in pulses {
+        let is_late = found[0].last().is_some_and(|(newest, _)| start < newest);
+        let group = &mut found[usize::from(is_late)];
+        match group.last_mut() {
+            Some((same, known)) if same == start => known.extend(events),
+            _ => group.push((*start, events.clone())),
         }
     }
-    let mut log = EventLog::default();
-    log.take(&batch);
-    log
+    found
+}
+
+/// The groups of both kinds, of which the first never goes back.
+fn both(path: &Path) -> [Vec<Pulse>; 2] {
+    let found = ["", "/events_late"].map(|late| content(path, &format!("{EVENTS}{late}")));
+    assert!(found[0].is_sorted_by_key(|(start, _)| *start));
+    found
 }
 
 fn pulses() -> impl Strategy<Value = Vec<Pulse>> {
     let events = prop::collection::vec((0..i32::MAX as u64, 1..49_u32), 0..6);
-    prop::collection::vec((1..3 * SECOND, events), 1..30).prop_map(|pulses| {
+    // Now and then a clock goes back: a little, or by more than a minute, as one that starts over.
+    let step = prop_oneof![8 => 1..3 * 1_000_000_000_i64, 1 => -10..0_i64, 1 => -100 * 1_000_000_000..0_i64];
+    prop::collection::vec((step, events), 1..30).prop_map(|pulses| {
         let mut start = EPOCH;
         pulses
             .into_iter()
-            .map(|(after, events)| {
-                start += after;
+            .map(|(step, events)| {
+                start = start.saturating_add_signed(step);
                 (start, events)
             })
             .collect()
@@ -99,11 +120,15 @@ proptest! {
         let folder = tempfile::tempdir().unwrap();
         let (path, copy) = (folder.path().join("run.nxs"), folder.path().join("copy.nxs"));
         let mut writer = Run::begin(&options(&path)).unwrap();
-        let (mut all, mut safe) = (EventLog::default(), EventLog::default());
+        let (mut all, mut safe): (Vec<Pulse>, Vec<Pulse>) = Default::default();
         let mut batches = 0;
         hand_over(&pulses, capacity, &cuts, |batch| {
             writer.take(batch).unwrap();
-            all.take(batch);
+            all.extend(batch.by_frame().map(|(start, _, events)| {
+                let start = start.unwrap();
+                let event = |at: usize| (batch.times_ns()[at] - start, batch.pixel_ids()[at]);
+                (start, events.map(event).collect())
+            }));
             if batches == committed {
                 writer.commit().unwrap();
                 safe = all.clone();
@@ -115,12 +140,40 @@ proptest! {
         let counters = writer.writer().counters();
         prop_assert_eq!(counters.events_taken, counters.events + counters.events_outside_pulse);
         prop_assert_eq!(counters.pulses, counters.pulses_told);
-        let empty = all.pulses().iter().filter(|pulse| pulse.events.is_empty()).count();
+        let expected = by_order(&all);
+        let count = |pulses: &[Pulse]| pulses.iter().map(|(_, events)| events.len() as u64).sum::<u64>();
+        prop_assert_eq!(counters.events, count(&all));
+        prop_assert_eq!((counters.events_late, counters.pulses_late as usize), (count(&expected[1]), expected[1].len()));
+        let empty = expected.iter().flatten().filter(|(_, events)| events.is_empty()).count();
         prop_assert_eq!(counters.empty_pulses as usize, empty);
-        prop_assert_eq!(content(&path), all);
+        prop_assert_eq!(both(&path), expected);
         recover(&copy).unwrap();
-        prop_assert_eq!(content(&copy), safe);
+        prop_assert_eq!(both(&copy), by_order(&safe));
     }
+}
+
+/// A writer that was killed in a commit: what of late events is behind the last one is cut away, and the totals are those of the rest.
+#[test]
+fn late_events_behind_the_last_commit_are_cut_away() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.nxs");
+    let mut writer = Run::begin(&options(&path)).unwrap();
+    let starts = [0, 1, -5, -4, 2].map(|second| EPOCH.saturating_add_signed(second * 1_000_000_000));
+    let pulses: Vec<Pulse> = starts.iter().map(|start| (*start, vec![(10, 1), (20, 2)])).collect();
+    hand_over(&pulses, 100, &[9], |batch| writer.take(batch).unwrap());
+    writer.finish(&DetectorLedger::default()).unwrap();
+    assert_eq!(both(&path), by_order(&pulses));
+    let file = File::open_rw(&path).unwrap();
+    let recording = file.group("/entry/recording").unwrap();
+    recording.dataset("committed").unwrap().write_raw(&[4_u64, 2, 2, 1]).unwrap();
+    let state = FixedUnicode::<256>::from_str("writing").unwrap();
+    recording.dataset("state").unwrap().write_scalar(&state).unwrap();
+    drop(recording);
+    file.close().unwrap();
+    let recovered = recover(&path).unwrap();
+    assert_eq!((recovered.events, recovered.pulses), (6, 3));
+    assert_eq!((recovered.events_cut, recovered.pulses_cut), (4, 2));
+    assert_eq!(both(&path), by_order(&pulses[..3]));
 }
 
 #[test]

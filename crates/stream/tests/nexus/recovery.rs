@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use crate::common::{Run, batch, flat_options};
+use crate::common::{Feed, Run, batch, flat_options};
 use evforge_core::ledger::DetectorLedger;
 use evforge_stream::nexus::{NexusError, needs_recovery, recover};
 use evforge_testkit::properties::cases;
@@ -13,7 +13,7 @@ use proptest::prelude::*;
 /// A file as a killed writer leaves it: copied while it was being written.
 fn killed(folder: &Path) -> Vec<u8> {
     let path = folder.join("alive.nxs");
-    let mut writer = Run::begin(&flat_options(&path)).unwrap();
+    let mut writer = Run::fed_by(Feed::new(), &flat_options(&path));
     writer.take(&batch(&[(5, 1), (6, 2), (300_000_007, 48)])).unwrap();
     writer.commit().unwrap();
     writer.take(&batch(&[(300_000_008, 1)])).unwrap();

@@ -175,7 +175,11 @@ fn events_of_a_commit_that_was_not_finished_are_cut_away_in_every_group() {
     {
         let file = File::open_rw(&path).unwrap();
         let recording = file.group("/entry/recording").unwrap();
-        recording.dataset("committed").unwrap().write_raw(&[keep[0], keep[1], keep[2], 20]).unwrap();
+        recording
+            .dataset("committed")
+            .unwrap()
+            .write_raw(&[keep[0], keep[1], keep[2], 20, 0, 0, 0, 0])
+            .unwrap();
         // As long as the text is in the file.
         let state = FixedUnicode::<256>::from_str("writing").unwrap();
         recording.dataset("state").unwrap().write_scalar(&state).unwrap();

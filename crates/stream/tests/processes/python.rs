@@ -4,7 +4,7 @@
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use crate::common::{Feed, Run, batch, python};
+use crate::common::{Feed, Run, batch, python, python_script};
 use evforge_core::counter::CounterSnapshot;
 use evforge_core::event::{Event, EventBatch};
 use evforge_core::frame::{Frame, FrameState, FrameVeto, ProtonCharge};
@@ -198,6 +198,56 @@ fn h5py_and_scippnexus_see_the_pulses_of_the_readout() {
     let expectation = folder.path().join("expected.json");
     std::fs::write(&expectation, expected.to_string()).unwrap();
     let output = command.arg("whole").args([&path, &expectation]).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// Clocks that go back now and then, by a little and by minutes, in files that ended and in those of killed writers.
+#[test]
+fn scippnexus_slices_by_pulse_time_whatever_the_clock_did() {
+    let _alone = crate::common::alone();
+    let test = "scippnexus_slices_by_pulse_time_whatever_the_clock_did";
+    let Some(mut command) = python_script(test, "test_pulse_slices.py") else { return };
+    let folder = tempfile::tempdir().unwrap();
+    for seed in 1..=20_u64 {
+        let mut state = seed;
+        let mut random = |below: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % below
+        };
+        let path = folder.path().join(format!("run{seed}.nxs"));
+        let mut options = NexusOptions::new(&path, "demo", LogicalGeometry::flat(8, 6).unwrap());
+        options.pulse_origin = PulseOrigin::Readout;
+        let mut writer = Run::begin(&options).unwrap();
+        let mut events = EventBatch::new(500);
+        let mut clock = ANCHOR;
+        for number in 0..60_u64 {
+            clock = match random(6) {
+                0 if number > 2 => clock - random(100),
+                1 if number > 2 => clock - random(300_000_000_000),
+                _ => clock + 1 + random(100_000_000),
+            };
+            assert!(events.begin_pulse(clock));
+            for event in 0..random(5) {
+                assert!(events.push(Event { time_ns: clock + event * 1000, pixel_id: (number % 49) as u32 }));
+            }
+            if random(10) == 0 {
+                writer.take(&events).unwrap();
+                writer.commit().unwrap();
+                events.clear();
+            }
+        }
+        if seed % 2 == 0 {
+            let copy = folder.path().join(format!("copy{seed}.nxs"));
+            std::fs::copy(&path, &copy).unwrap();
+            recover(&copy).unwrap();
+            command.arg(&copy);
+        }
+        writer.take(&events).unwrap();
+        writer.finish(&ledger(0)).unwrap();
+        assert!(writer.writer().counters().pulses_late > 0, "seed {seed}");
+        command.arg(&path);
+    }
+    let output = command.output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 

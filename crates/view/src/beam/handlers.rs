@@ -1,6 +1,6 @@
 //! The answers to questions for what is known besides the events.
 
-use super::known::known;
+use super::board::known;
 use super::of_run;
 use super::state::MonitorSpectrum;
 use crate::exports::npy_f8;

@@ -15,13 +15,12 @@
 
 mod board;
 pub(crate) mod handlers;
-mod known;
 mod of_run;
 mod state;
 mod told;
 
 pub(crate) use board::BeamBoard;
-pub(crate) use known::{is_any, known};
+pub(crate) use board::{is_any, known};
 pub use state::{BeamState, MonitorSpectrum, MonitorSpectrumState, PulseState, ToldByRun, ValueState};
 pub(crate) use state::{Charge, charge_of, microampere_hours};
 pub use told::{BeamTold, Seen};

@@ -9,12 +9,11 @@
 //! by whoever wanted it.
 
 mod chunk;
-mod frames;
 mod memory;
 mod open_frame;
 mod writer;
 
 pub(crate) use chunk::Chunk;
-pub(crate) use frames::FrameKind;
+pub(crate) use chunk::FrameKind;
 pub(crate) use memory::{EventMemory, Position};
 pub(crate) use writer::{ChunkWriter, LONGEST_CHUNK};

@@ -1,7 +1,7 @@
 //! From batches to frames in the memory: which events of a chunk belong to frames of which kind, with their pulses and their charge.
 
 use super::chunk::Chunk;
-use super::frames::{FrameKind, FrameRun};
+use super::chunk::{FrameKind, FrameRun};
 use crate::beam::{Charge, charge_of};
 use evforge_core::frame::Frame;
 use evforge_core::pulsed::{Pulse, PulsedBatch};

@@ -28,7 +28,6 @@ mod column;
 pub(crate) mod handlers;
 mod kept;
 mod naming;
-mod point;
 mod rate;
 mod recorder;
 mod selection;

@@ -1,7 +1,7 @@
 //! From readings, once a second, to series: counters become rates.
 
 use super::naming::{self, Growth};
-use super::point::Point;
+use super::series::Point;
 use super::store::Store;
 use evforge_metrics::{Reading, Value};
 use std::collections::HashMap;

@@ -1,6 +1,6 @@
 //! Which step fits a question, and the points of that step.
 
-use super::point::Point;
+use super::series::Point;
 use super::series::Series;
 use super::store::Store;
 

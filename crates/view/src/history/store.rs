@@ -1,6 +1,6 @@
 //! All series of a run, and how many there may be.
 
-use super::point::Point;
+use super::series::Point;
 use super::series::{About, MINUTES, SECONDS, Series};
 use std::collections::HashMap;
 

@@ -1,8 +1,8 @@
 //! The history of a run while it is shown: read once a second, in a thread of its own.
 
 use super::kept::{LIVE_FRACTION, VIEW_EVENTS};
-use super::point::Point;
 use super::recorder::Readings;
+use super::series::Point;
 use crate::accumulator::InputState;
 use crate::at_work::{NotDone, at_work};
 use crate::client::stopped;

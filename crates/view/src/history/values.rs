@@ -2,9 +2,9 @@
 
 use super::kept::VALUE;
 use super::naming;
-use super::point::Point;
 use super::recorder::{Recorder, seconds_since};
 use super::series::About;
+use super::series::Point;
 use super::store::VALUES;
 use evforge_metrics::{Reading, Value};
 

@@ -21,6 +21,7 @@ const LONGEST_HINT: usize = 300;
 pub struct ViewFile {
     name: String,
     text: String,
+    detectors: Vec<String>,
     views: Vec<ViewWanted>,
 }
 
@@ -59,6 +60,11 @@ impl ViewFile {
         Self::parse(&name, &text)
     }
 
+    /// Sections of the detectors that it is shipped for; none: for all. It is of no account in a file of somebody's own.
+    pub(super) fn detectors(&self) -> &[String] {
+        &self.detectors
+    }
+
     /// Reads a text; `name` is for the messages.
     ///
     /// # Errors
@@ -77,7 +83,8 @@ impl ViewFile {
                 format!("{key}{}", error.message().trim_end().replace('\n', ": "))
             },
         })?;
-        let found = Self { name: name.into(), text: text.into(), views: file.view };
+        let found =
+            Self { name: name.into(), text: text.into(), detectors: file.detectors, views: file.view };
         let refuse = |number, key, problem| Err(found.error(number, key, problem));
         if !(1..=MOST_VIEWS).contains(&found.views.len()) {
             let problem = format!("found {} tables [[view]], expected 1 to {MOST_VIEWS}", found.views.len());

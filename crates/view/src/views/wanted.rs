@@ -7,6 +7,9 @@ use serde::Deserialize;
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct FileWanted {
+    /// Sections of the detectors that it is shipped for; none: for all.
+    #[serde(default)]
+    pub(super) detectors: Vec<String>,
     #[serde(default)]
     pub(super) view: Vec<ViewWanted>,
 }

@@ -120,10 +120,11 @@ async fn a_browser_that_acknowledges_nothing_gets_no_more_than_the_window() {
     // One acknowledgement makes room for one: the newest, with all that was missed.
     browser.acknowledge(&first).await;
     let third = browser.update().await;
-    assert!(third["skipped"].as_u64().unwrap() >= 5, "{third}");
     assert_eq!(browser.picture.as_ref().unwrap().image.total(), 10);
-    let numbers = [&second, &third].map(|status| status["number"].as_u64().unwrap());
-    assert_eq!(numbers[1] - numbers[0], 1 + third["skipped"].as_u64().unwrap());
+    // A server that had no turn may have skipped some before the second already.
+    let between = |key: &str| third[key].as_u64().unwrap() - second[key].as_u64().unwrap();
+    assert!(between("skipped") >= 5, "{second} {third}");
+    assert_eq!(between("number"), 1 + between("skipped"));
     assert!(view.clients().updates_skipped >= 5);
 }
 

@@ -34,7 +34,7 @@ pub const MAGIC: u8 = 0x64;
 pub const HEIMDAL: u8 = 0x68;
 
 /// Types and their names. AMOR sends the type of FREIA, whose name comes first.
-const NAMES: [(u8, &str); 17] = [
+pub const NAMES: [(u8, &str); 17] = [
     (CBM, "cbm"),
     (SKADI, "skadi"),
     (LOKI, "loki"),

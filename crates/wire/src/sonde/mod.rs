@@ -16,13 +16,11 @@
 mod amplitudes;
 mod encode;
 mod packet;
-mod rejection;
 mod trigger_times;
 
 pub use amplitudes::{AmplitudeEvent, AmplitudeSample, MultiEvent, SingleEvent};
 pub use encode::SondeEncoder;
 pub use packet::{Content, Header, Numbering, SondePacket};
-pub use rejection::Rejection;
 pub use trigger_times::{TriggerTime, TriggerTimes};
 
 /// Width of the packet count in bits (section 1.1).
@@ -42,3 +40,21 @@ pub const LARGEST_ENTRY_COUNT: usize = 255;
 
 /// Largest payload on a link with 9000-byte frames, in bytes.
 pub const LARGEST_PACKET: usize = 8972;
+
+/// Why a packet is rejected as a whole, in the order of the checks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rejection {
+    /// Too short for the header and one byte of content. The reference returns EBADSIZE.
+    TooShort,
+    /// A version that is not 0. The reference returns EHEADER.
+    WrongVersion(u8),
+    /// The length in the header is not that of the datagram. The reference returns EHEADER.
+    WrongLength,
+    /// No type of readout; types of the control protocol come here as well. The reference returns EUNSUPP.
+    UnknownType(u8),
+    /// Type 0xD4 with a content shorter than one event with one sample. The reference returns EBADSIZE.
+    NoRoomForAnEvent,
+    /// The content does not hold as many entries, events or samples as it says. The reference returns
+    /// EHEADER.
+    WrongCount,
+}

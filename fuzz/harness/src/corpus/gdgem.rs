@@ -112,7 +112,8 @@ fn neutrons(choice: u8, runs: std::ops::Range<u64>) -> Vec<Vec<u8>> {
 
 /// Two pulses of simulated cards: tracks over five strips, at first of both planes, and then of one.
 fn simulated() -> Vec<Vec<u8>> {
-    let (detector, mut readout) = gdgem::srs(&settings(choice::VMM3A), GdGemPhysics::default());
+    let simulated = gdgem::srs(&settings(choice::VMM3A), GdGemPhysics::default());
+    let (detector, mut readout) = simulated.expect("panels of two planes");
     let channels = detector.layout().channel_count() as u64;
     let hit = |neutron: u64, strip: u64| {
         let time_ps = neutron * 900_000_000 + strip % 5 * 30_000;

@@ -24,6 +24,7 @@ pub mod numbered;
 mod packets;
 mod pieces;
 pub mod recognise;
+pub mod shipped;
 pub mod small_texts;
 pub mod sonde;
 pub mod srs_vmm;

@@ -1,6 +1,7 @@
 //! The identity of a hybrid: what its calibration goes by, wherever it is plugged in.
 
 use evforge_core::settings::RefusedValue;
+use schemars::JsonSchema;
 use serde::Deserialize;
 use std::fmt;
 
@@ -8,7 +9,7 @@ use std::fmt;
 const LONGEST: usize = 64;
 
 /// The identity of a hybrid, in small letters.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, JsonSchema)]
 #[serde(try_from = "String")]
 pub struct HybridId(String);
 

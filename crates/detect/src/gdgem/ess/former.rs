@@ -24,7 +24,7 @@ impl Placed for Hit {
 }
 
 /// Forms the events of tracks.
-#[derive(Debug)]
+#[derive(Debug, get_size2::GetSize)]
 pub struct TrackFormer {
     tracks: Tracks,
     /// An event, with its epoch and panel, that found the batch full: pulses take room in it, too.
@@ -44,11 +44,6 @@ impl TrackFormer {
         let executor = Arc::new(OneByOne) as Arc<dyn RegionExecutor>;
         let tracks = Tracks::of_some(panels, settings, ticks::UNIT, ticks::in_duration, &executor);
         Self { tracks, refused: None }
-    }
-
-    /// Upper bound of the memory in bytes.
-    pub fn memory_bound(settings: &TrackSettings) -> usize {
-        Tracks::memory_bound(settings, ticks::in_duration)
     }
 }
 

@@ -54,9 +54,8 @@ pub type EssGdGem = EssVmm<TrackFormer>;
 pub fn new(settings: &EssGdGemSettings) -> Result<EssGdGem, SettingsError> {
     settings.check()?;
     let tracks = settings.tracks();
-    let memory = TrackFormer::memory_bound(&tracks);
     let former = TrackFormer::new(&tracks);
-    EssVmm::new(&settings.ess, &settings.vmm()?, former, settings.geometry, memory)
+    EssVmm::new(&settings.ess, &settings.vmm()?, former, settings.geometry)
 }
 
 /// The same with these beam monitors alongside, formed by these threads: each has some of the panels, or sectors.
@@ -86,9 +85,7 @@ pub fn detector(
     let shares = Arc::new(Shares::new(parts, (0..panels * PLANES).map(share)));
     // An event has two hits at least.
     let events = settings.ess.sorting.max_held_hits * panels.div_ceil(parts);
-    let memory =
-        TrackFormer::memory_bound(&tracks) + SharedFormer::<TrackFormer>::memory_bound(&shares, events);
     let former = SharedFormer::new(formers, events, Arc::clone(&shares), Arc::clone(&workers));
-    let detector = EssVmm::new(&settings.ess, &settings.vmm()?, former, settings.geometry, memory)?;
+    let detector = EssVmm::new(&settings.ess, &settings.vmm()?, former, settings.geometry)?;
     Ok(Box::new(alongside(monitors, &settings.ess, detector.decoded_by(workers, shares))?))
 }

@@ -12,9 +12,10 @@ use crate::gdgem::track_settings::{
 use crate::hit::{ADC_LIMIT, STRIP_LIMIT};
 use crate::plane_matching::MatchBy;
 use crate::settings::table::defaults;
-use crate::settings::{SettingsError, panel_geometry};
+use crate::settings::{PanelGeometry, SettingsError, panel_geometry};
 use crate::threshold_steps::{ThresholdClass, ThresholdSetting};
 use evforge_core::geometry::LogicalGeometry;
+use schemars::JsonSchema;
 use serde::Deserialize;
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -36,28 +37,34 @@ defaults! {
 
 /// All settings: the section `[ess_gdgem]`. Keys that are left out are as in the reference (ESS readout formats,
 /// section 3, "NMX").
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EssGdGemSettings {
     /// Header, pulses and order: the table `[ess]`.
     #[serde(skip)]
     pub ess: EssSettings,
-    /// The digital geometry.
+    /// The wiring (digital geometry): `{ ring = 0, fen = 0, hybrid = 0, panel = 0, plane = "x", offset = 0 }`, 128 strips of a plane that
+    /// follow one another.
     #[serde(default, rename = "hybrid")]
     pub hybrids: Vec<StripHybrid>,
-    /// The file that it comes from, if it does; see [`files`](super::files).
+    /// The wiring as JSON, in place of `hybrid`: the list `Config` of an NMX of the event formation unit (EFU), or `vmm_geometry` of
+    /// vmm-essdat; see [files in JSON](#files-in-json).
     #[serde(default)]
+    #[schemars(extend("x-unit" = "file"))]
     pub mapping_file: Option<PathBuf>,
     /// Channels to leave out.
     #[serde(default)]
     pub mask: Vec<MaskedVmmChannels>,
-    /// Calibration of VMMs; channels of others stay as they are.
+    /// Calibration of VMMs, as those of `[ess_multiblade]`; the fine time is corrected only where it is used. Channels of others stay as they
+    /// are.
     #[serde(default)]
     pub calibration: Vec<CalibratedVmm>,
-    /// The file that it comes from, if it does.
+    /// Calibrations as JSON, in place of `[[ess_gdgem.calibration]]`: `Calibrations` of the EFU, which go by identities of hybrids, or
+    /// `vmm_calibration` of vmm-essdat; see [files in JSON](#files-in-json). Times in it have an effect with `fine_time = true` only.
     #[serde(default)]
+    #[schemars(extend("x-unit" = "file"))]
     pub calibration_file: Option<PathBuf>,
-    /// Whether the fine time of the VMM corrects the time stamp.
+    /// Whether the fine time of the VMM corrects the time stamp. The reference does not use it here.
     #[serde(default)]
     pub fine_time: bool,
     /// Clusters of x and of y.
@@ -69,12 +76,15 @@ pub struct EssGdGemSettings {
     /// Positions.
     #[serde(default = "position::default", with = "position")]
     pub position: PositionSettings,
-    /// Parts of the detector that never share a neutron and are clustered by themselves, while their strips are
-    /// numbered together: all have the pixels of the one panel.
+    /// Parts of a detector of one panel that never share a neutron, as those of NMX: each is clustered by itself, with `sector = 0` … in the
+    /// entries of `hybrid`, but strips are numbered over all of them and all have the pixels of the one panel.
     #[serde(default = "one")]
+    #[schemars(range(min = 1, max = 16))]
     pub sectors: u16,
-    /// The logical geometry: flat, of one or several panels.
+    /// `{ nx = 1280, ny = 1280, panels = 4 }`, at most 16 panels. Pixels of a panel follow those of the panel before: panel × nx × ny + y × nx
+    /// + x + 1. (The reference gives all panels the same ids.)
     #[serde(deserialize_with = "panel_geometry")]
+    #[schemars(with = "PanelGeometry")]
     pub geometry: LogicalGeometry,
 }
 

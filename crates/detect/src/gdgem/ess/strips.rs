@@ -1,34 +1,40 @@
 //! Which strips a hybrid reads.
 
 use crate::ess::files::HybridId;
-use crate::ess::settings::HYBRID_CHANNELS;
+use crate::ess::settings::{FENS, HYBRID_CHANNELS, HYBRIDS, RINGS};
 use crate::gdgem::settings::Plane;
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 /// Channels of a VMM.
 const CHANNELS: u16 = 64;
 
 /// A hybrid: 128 strips of a plane that follow one another; any strips if a file says so.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StripHybrid {
     /// The ring: half the fibre number.
+    #[schemars(range(max = RINGS - 1))]
     pub ring: u8,
     /// The FEN on its ring.
+    #[schemars(range(max = FENS - 1))]
     pub fen: u8,
-    /// The hybrid on its FEN.
+    /// The hybrid on its FEN: half the VMM number.
+    #[schemars(range(max = HYBRIDS - 1))]
     pub hybrid: u8,
     /// The panel, counted from 0.
     #[serde(default)]
+    #[schemars(range(max = 15))]
     pub panel: u16,
     /// The sector, counted from 0, of a detector with sectors.
     #[serde(default)]
+    #[schemars(range(max = 15))]
     pub sector: u16,
     /// The plane.
     pub plane: Plane,
-    /// Its lowest strip.
+    /// Its lowest strip: strips count up from it through the channels of both VMMs.
     pub offset: u16,
-    /// Whether strips count down through its channels: channel 63 of the odd VMM has the lowest one.
+    /// Strips count down through its channels: channel 63 of the odd VMM has the lowest one.
     #[serde(default)]
     pub reversed: bool,
     /// Least amplitude, instead of that of its plane.

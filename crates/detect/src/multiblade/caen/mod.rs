@@ -5,7 +5,8 @@
 //! | `settings` | what can be configured |
 //! | `readout_stage` | readouts of a packet to hits |
 //! | `wiring` | which cassette, plane and wire or strip a channel is |
-//! | `pipeline` | all of it as a [`Detector`](evforge_core::detector::Detector) |
+//! | `pipeline` | what a packet is; all of it as a [`Pipeline`](crate::pipeline::Pipeline) |
+//! | `former` | hits into windows, as they arrive or in order of time, and events out |
 //! | `counters` | what is counted of packets and readouts |
 //!
 //! Source: EFU formats of 2018, section 3. Rules that differ from the reference of 2018: the strips and wires of
@@ -15,6 +16,7 @@
 //! order of time) once time has passed it.
 
 mod counters;
+mod former;
 mod pipeline;
 mod readout_stage;
 pub mod settings;

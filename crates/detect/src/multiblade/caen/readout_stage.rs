@@ -11,6 +11,22 @@ use evforge_wire::caen::{JadaqPacket, Record, RecordPacket};
 /// Times from here on are impossible: 2^61 ticks of a picosecond are 26 days, of 16 ns a thousand years.
 pub(super) const TIME_LIMIT: u64 = 1 << 61;
 
+/// What is in a packet.
+#[derive(Debug)]
+pub enum Content<'a> {
+    /// Of any digitizer.
+    Records(RecordPacket<'a>),
+    /// Of one.
+    Elements(JadaqPacket<'a>),
+}
+
+/// The digitizer of a packet, if there is one for all of it, and what its times are.
+#[derive(Clone, Copy, Debug)]
+pub struct Begun {
+    pub(super) digitizer: usize,
+    pub(super) stamp: TimeStamp,
+}
+
 /// Where hits go.
 pub(super) trait HitSink {
     /// Takes a hit whose time is as the electronics sent it. False if that is not a valid time.
@@ -137,9 +153,26 @@ impl ReadoutTally {
     }
 }
 
+impl Content<'_> {
+    /// Takes the readouts of a packet, of this digitizer if it is of one.
+    #[inline]
+    pub(super) fn take(
+        &self,
+        digitizer: usize,
+        wiring: &mut Wiring,
+        sink: &mut impl HitSink,
+        tally: &mut ReadoutTally,
+    ) {
+        match self {
+            Self::Records(records) => take_records(records, wiring, sink, tally),
+            Self::Elements(elements) => take_elements(elements, digitizer, wiring, sink, tally),
+        }
+    }
+}
+
 /// Takes a packet of records.
 #[inline]
-pub(super) fn take_records(
+fn take_records(
     packet: &RecordPacket<'_>,
     wiring: &mut Wiring,
     sink: &mut impl HitSink,
@@ -162,7 +195,7 @@ pub(super) fn take_records(
 
 /// Takes a packet of jadaq whose digitizer has this index.
 #[inline]
-pub(super) fn take_elements(
+fn take_elements(
     packet: &JadaqPacket<'_>,
     digitizer: usize,
     wiring: &mut Wiring,

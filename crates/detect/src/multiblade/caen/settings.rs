@@ -4,17 +4,18 @@ use crate::multiblade::pixels::CassettePixels;
 use crate::multiblade::settings::window;
 pub use crate::multiblade::settings::{Plane, Rounding, WindowRule, WindowSettings};
 use crate::settings::{
-    Picoseconds, SettingsError, SortingSettings, continuous, flat_geometry, second_of_two,
+    FlatGeometry, Picoseconds, SettingsError, SortingSettings, continuous, flat_geometry, second_of_two,
 };
 use crate::tick::TickLength;
 use evforge_core::geometry::LogicalGeometry;
-use evforge_core::quantity::picoseconds;
+use evforge_core::quantity::InPicoseconds;
 use evforge_wire::caen::{CHANNELS, LARGEST_PACKET};
-use serde::{Deserialize, Deserializer};
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::{BTreeMap, HashSet};
 
 /// What the packets are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, get_size2::GetSize, Deserialize, JsonSchema)]
 pub enum ReadoutFormat {
     /// Records of 8 bytes without a header (August 2018).
     #[serde(rename = "records")]
@@ -28,7 +29,7 @@ pub enum ReadoutFormat {
 }
 
 /// In which order hits are looked at and events leave.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum HitOrder {
     /// In order of time. Events leave in the order (time, pixel).
@@ -40,7 +41,7 @@ pub enum HitOrder {
 }
 
 /// What times count from.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TimeBase {
     /// The start of the electronics' clock.
@@ -51,14 +52,16 @@ pub enum TimeBase {
 }
 
 /// What a run of channels is wired to: channel `first_channel + i` is wire or strip `first + i`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ChannelMapping {
     /// Number of the digitizer.
     pub digitizer: u32,
-    /// First channel, 0..=63.
+    /// First channel of the run.
+    #[schemars(range(max = 63))]
     pub first_channel: u16,
-    /// Channels in the run.
+    /// Channels in the run, within 0 to 63.
+    #[schemars(range(max = 64))]
     pub channels: u16,
     /// The cassette, from 0.
     pub cassette: u16,
@@ -70,7 +73,7 @@ pub struct ChannelMapping {
 }
 
 /// Channels to leave out, with the reason.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MaskedChannels {
     /// Number of the digitizer.
@@ -82,7 +85,7 @@ pub struct MaskedChannels {
 }
 
 /// Channels with a threshold of their own.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ChannelThreshold {
     /// Number of the digitizer.
@@ -94,26 +97,30 @@ pub struct ChannelThreshold {
 }
 
 /// All settings of a Multi-Blade: the section `[multiblade]`.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MultiBladeSettings {
     /// What the packets are.
     #[serde(rename = "readout")]
     pub format: ReadoutFormat,
-    /// In which order hits are looked at.
+    /// In order of time, events leave in the order (time, pixel). In order of arrival, as in the reference of 2018, they leave as windows
+    /// close, times are 32 bits, and cassettes must not be read by digitisers of different senders.
     #[serde(default)]
     pub order: HitOrder,
-    /// What times count from.
+    /// What times count from: the start of the electronics' clock (32 bits are extended), or the millisecond since 1970 in the header of each
+    /// jadaq packet.
     #[serde(default)]
     pub time_base: TimeBase,
     /// Length of a tick.
-    #[serde(default = "usual_tick", deserialize_with = "picoseconds")]
+    #[serde(default = "usual_tick", with = "InPicoseconds")]
+    #[schemars(extend("x-range" = "above 0, at most 1 ms"))]
     pub tick: Picoseconds,
-    /// Whether events carry ticks instead of nanoseconds.
+    /// What events carry.
     #[serde(default, rename = "times", deserialize_with = "raw_ticks")]
+    #[schemars(with = "String", extend("enum" = ["nanoseconds", "ticks"], "default" = "nanoseconds"))]
     pub raw_ticks: bool,
-    /// Time order, for [`HitOrder::Time`]. `max_held_hits` is per cassette, `max_group_hits` per window (in any
-    /// order of hits).
+    /// Time order, with `order = "time"`. `max_held_hits` is per cassette, and `max_group_hits` (at most 16384) is the number of hits that a
+    /// window may have, in either order.
     #[serde(default = "continuous::default", with = "continuous")]
     pub sorting: SortingSettings,
     /// Least amplitude of a hit.
@@ -128,22 +135,28 @@ pub struct MultiBladeSettings {
     /// What belongs together.
     #[serde(default = "window::default", with = "window")]
     pub window: WindowSettings,
-    /// Whether the position is the channel of the largest amplitude instead of the centre of gravity.
+    /// Position of a cluster; of equal maxima the lowest wire or strip.
     #[serde(default, rename = "position", deserialize_with = "maximum")]
+    #[schemars(with = "String", extend("enum" = ["centre-of-gravity", "maximum"], "default" = "centre-of-gravity"))]
     pub maximum: bool,
-    /// How positions become pixels.
+    /// Position to pixel.
     #[serde(default)]
     pub rounding: Rounding,
-    /// Cassettes.
+    /// Number of cassettes.
+    #[schemars(range(min = 1, max = 1024))]
     pub cassettes: u16,
-    /// Wires of a cassette, 1..=64.
+    /// Wires of a cassette.
+    #[schemars(range(min = 1, max = 64))]
     pub wires: u16,
-    /// Strips of a cassette, 1..=64.
+    /// Strips of a cassette.
+    #[schemars(range(min = 1, max = 64))]
     pub strips: u16,
     /// The wiring.
     pub mapping: Vec<ChannelMapping>,
-    /// The pixels: column = strip, row = cassette × wires + wire.
+    /// `{ nx = 32, ny = 192 }`: at least `strips` columns and `cassettes` × `wires` rows, less than 2^23 pixels. Column = strip, row =
+    /// cassette × `wires` + wire.
     #[serde(deserialize_with = "flat_geometry")]
+    #[schemars(with = "FlatGeometry")]
     pub geometry: LogicalGeometry,
 }
 

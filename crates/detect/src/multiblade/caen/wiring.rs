@@ -9,7 +9,7 @@ use evforge_wire::caen::CHANNELS;
 const NOWHERE: u8 = 2;
 
 /// What a channel is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, get_size2::GetSize)]
 pub(super) struct Place {
     /// The cassette.
     pub(super) cassette: u16,
@@ -48,7 +48,7 @@ pub(super) enum NoPlace {
 }
 
 /// The tables.
-#[derive(Debug)]
+#[derive(Debug, get_size2::GetSize)]
 pub(super) struct Wiring {
     digitizers: Vec<u32>,
     /// Places by index of the digitizer and channel.
@@ -175,14 +175,6 @@ impl Wiring {
     /// The masked channels.
     pub(super) fn mask(&self) -> &ChannelMask {
         &self.mask
-    }
-
-    /// Memory in bytes.
-    pub(super) fn memory_bound(&self) -> usize {
-        (self.places.len() + self.direct.len()) * size_of::<Place>()
-            + self.digitizers.len() * size_of::<u32>()
-            + self.mask.memory_bound()
-            + self.plan.memory_bound()
     }
 }
 

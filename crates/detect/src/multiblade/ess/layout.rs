@@ -12,7 +12,7 @@ const FIRST_WIRE_CHANNEL: u16 = 16;
 const ESTIA_COLUMNS: u16 = 48;
 
 /// How the cassettes of an instrument are wired and placed (ESS readout formats, section 3).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CassetteLayout {
     /// Column = 63 − channel of the strip, row = 32 × cassette + 47 − channel of the wire.
@@ -25,7 +25,9 @@ pub enum CassetteLayout {
 }
 
 /// Which of the two VMMs of a hybrid reads the wires.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, schemars::JsonSchema, serde::Serialize,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum WireVmm {
     /// The one with the even number.

@@ -3,7 +3,7 @@
 use super::layout::{CassetteLayout, CassetteWiring, STRIPS, WIRES, WireVmm};
 use crate::beam_monitors::BeamMonitorSettings;
 use crate::ess::files::HybridId;
-use crate::ess::settings::HYBRID_CHANNELS;
+use crate::ess::settings::{FENS, HYBRID_CHANNELS, HYBRIDS, RINGS};
 use crate::ess::ticks;
 use crate::ess::{
     CalibratedVmm, EssSettings, HybridSettings, MaskedVmmChannels, ModuleDetector, ModuleFormer,
@@ -14,18 +14,19 @@ use crate::multiblade::cassettes::Cassettes;
 use crate::multiblade::neutrons::BladeNeutrons;
 use crate::multiblade::pixels::CassettePixels;
 use crate::multiblade::position::PositionRules;
-use crate::multiblade::settings::{Plane, Rounding, WindowRule, WindowSettings, thousandths};
+use crate::multiblade::settings::{LARGEST_RATIO, Plane, Rounding, Thousandths, WindowRule, WindowSettings};
 use crate::multiblade::window::WindowRules;
 use crate::neutron_groups::PairedRules;
 use crate::paired_windows::PairedWindows;
 use crate::settings::pairing::PairingSettings;
-use crate::settings::table::{defaults, picoseconds, table, value};
-use crate::settings::{Picoseconds, SettingsError, flat_geometry};
+use crate::settings::table::{AsItIs, Time, defaults, table};
+use crate::settings::{FlatGeometry, Picoseconds, SettingsError, flat_geometry};
 use crate::threshold_steps::{ThresholdClass, ThresholdSetting};
 use crate::workers::Workers;
 use evforge_core::detector::Detector;
 use evforge_core::geometry::LogicalGeometry;
 use evforge_core::settings::RefusedValue;
+use schemars::JsonSchema;
 use serde::Deserialize;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -63,8 +64,9 @@ pub struct CassetteDefaults {
 }
 
 /// All settings of a Multi-Blade with the ESS readout: the section `[ess_multiblade]`.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(try_from = "Section")]
+#[schemars(with = "Section")]
 pub struct EssMultiBladeSettings {
     /// Header, pulses and order: the table `[ess]`. `max_held_hits` is per cassette, `max_group_hits` per window.
     pub ess: EssSettings,
@@ -91,49 +93,84 @@ pub struct EssMultiBladeSettings {
 }
 
 /// The section as it is written.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(inline)]
 struct Section {
+    /// How cassettes of 32 wires and 64 strips are wired and placed; see below. The Multi-Blade of the test beamline has the layout of AMOR.
     layout: CassetteLayout,
+    /// `{ nx = 64, ny = 1024 }`: columns and rows, fewer than 2^23 pixels; every cassette must lie within.
     #[serde(deserialize_with = "flat_geometry")]
+    #[schemars(with = "FlatGeometry")]
     geometry: LogicalGeometry,
+    /// Which VMM of a hybrid reads the wires; the other one reads the strips. In an entry of `cassettes`: for this cassette only.
+    /// Recordings of the detectors have wires on the odd one.
     #[serde(default)]
     wires: WireVmm,
+    /// Whether wires count along their channels in the direction opposite to that of the table below; also in an entry of `cassettes`.
     #[serde(default)]
     wires_reversed: bool,
+    /// The same of strips.
     #[serde(default)]
     strips_reversed: bool,
+    /// Least amplitude, after calibration, of a hit on a wire that has not crossed the threshold of the chip itself.
     #[serde(default)]
     wire_threshold: u16,
+    /// The same on a strip.
     #[serde(default)]
     strip_threshold: u16,
+    /// What belongs to one neutron.
     #[serde(default = "window::default", with = "window")]
     window: WindowTable,
+    /// Tells several neutrons in one window apart: see [pairing](#pairing-several-neutrons-in-one-window). Its second plane is that of the
+    /// strips.
     #[serde(default)]
     pairing: PairingSettings,
+    /// `{ cassette = 0, ring = 0, fen = 0, hybrid = 0 }`: the hybrid that reads a cassette.
     #[serde(default)]
     cassettes: Vec<CassetteEntry>,
+    /// The cassettes as JSON, in place of `cassettes`: the list `Config` of a file of the EFU whose `Detector` is `Freia`; see [files in
+    /// JSON](#files-in-json).
+    #[schemars(extend("x-unit" = "file"))]
     mapping_file: Option<PathBuf>,
+    /// Channels to leave out.
     #[serde(default)]
     mask: Vec<MaskedVmmChannels>,
+    /// Calibrations of channels: an amplitude becomes (amplitude − offset) × slope, and the fine time, which is added to the time, (34.08 ns −
+    /// TDC × 60 ns / 255 − offset) × slope.
     #[serde(default)]
     calibration: Vec<CalibratedVmm>,
+    /// Calibrations as JSON, in place of `calibration`; see [files in JSON](#files-in-json).
+    #[schemars(extend("x-unit" = "file"))]
     calibration_file: Option<PathBuf>,
 }
 
 /// An entry of `cassettes`.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct CassetteEntry {
+    /// The cassette, from 0.
     cassette: u16,
+    /// The ring: half the fibre number.
+    #[schemars(range(max = RINGS - 1))]
     ring: u8,
+    /// The FEN on its ring.
+    #[schemars(range(max = FENS - 1))]
     fen: u8,
+    /// The hybrid on its FEN: half the VMM number.
+    #[schemars(range(max = HYBRIDS - 1))]
     hybrid: u8,
+    /// Which VMM reads the wires of this cassette.
     wires: Option<WireVmm>,
+    /// Whether its wires count the other way.
     wires_reversed: Option<bool>,
+    /// Whether its strips count the other way.
     strips_reversed: Option<bool>,
+    /// Least amplitude on its wires.
     wire_threshold: Option<u16>,
+    /// Least amplitude on its strips.
     strip_threshold: Option<u16>,
+    /// The identity of the hybrid, by which a calibration file knows it.
     hybrid_id: Option<HybridId>,
 }
 
@@ -145,13 +182,20 @@ struct WindowTable {
 }
 
 table! { WindowTable {
-    "max_time_gap" => (.max_time_gap) picoseconds,
-    "max_wires" => (.rest.max_wires) value,
-    "max_strips" => (.rest.max_strips) value,
-    "max_gap_wires" => (.rest.max_gap_wires) value,
-    "max_gap_strips" => (.rest.max_gap_strips) value,
-    "max_amplitude_ratio" => (.rest.max_amplitude_ratio) thousandths,
-    "separate" => (.rest.separate) value,
+    /// Hits of a cassette belong together as long as the next one comes no later than this after the latest one, whichever plane it is on.
+    "max_time_gap" => (.max_time_gap) Time { "x-range": "at most 1 ms" },
+    /// Wires of a neutron at most.
+    "max_wires" => (.rest.max_wires) AsItIs { "minimum": 1 },
+    /// Strips of a neutron at most.
+    "max_strips" => (.rest.max_strips) AsItIs { "minimum": 1 },
+    /// Wires that may be missing in all between those of a neutron; 0: they are neighbours one by one.
+    "max_gap_wires" => (.rest.max_gap_wires) AsItIs,
+    /// Strips that may be missing in all between those of a neutron; 0: they are neighbours one by one.
+    "max_gap_strips" => (.rest.max_gap_strips) AsItIs,
+    /// How many times as large as the other one the sum of a plane's amplitudes may be. In thousandths.
+    "max_amplitude_ratio" => (.rest.max_amplitude_ratio) Thousandths { "minimum": 1, "maximum": LARGEST_RATIO },
+    /// Two groups of wires and two of strips in a window are two neutrons, as in `[multiblade.window]`.
+    "separate" => (.rest.separate) AsItIs,
 } }
 
 defaults! {
@@ -358,26 +402,22 @@ impl EssMultiBladeSettings {
         detector.build(|share| self.paired_windows(share), ModuleFormer::with_payload_order)
     }
 
-    /// Windows that are one neutron each, or two if the window says so, and their memory.
-    fn joined_windows(&self, share: ModuleShare) -> (Cassettes, usize) {
+    /// Windows that are one neutron each, or two if the window says so.
+    fn joined_windows(&self, share: ModuleShare) -> Cassettes {
         let rules = WindowRules::new(&self.window, self.ess.sorting.max_group_hits, u64::MAX);
-        let cassettes = Cassettes::new(rules, self.position(), self.event_capacity(share));
-        let memory = cassettes.memory_bound();
-        (cassettes, memory)
+        Cassettes::new(rules, self.position(), self.event_capacity(share))
     }
 
-    /// Windows that may have several neutrons, and their memory.
-    fn paired_windows(&self, share: ModuleShare) -> (PairedWindows<BladeNeutrons>, usize) {
+    /// Windows that may have several neutrons.
+    fn paired_windows(&self, share: ModuleShare) -> PairedWindows<BladeNeutrons> {
         let Self { window, pairing, .. } = self;
         // A hit that comes exactly so much later still belongs to the window.
         let gap = u64::from(window.ticks) - 1;
         let reach = [window.max_gap_wires, window.max_gap_strips]
             .map(|missing| u16::try_from(missing).unwrap_or(u16::MAX).saturating_add(1));
         let neutrons = BladeNeutrons::new(self.position(), self.event_capacity(share));
-        let memory =
-            neutrons.memory_bound() + PairedWindows::<BladeNeutrons>::memory_bound(self.cassettes.len());
         let rules = PairedRules::new(pairing, gap, reach);
-        (PairedWindows::new(self.cassettes.len(), rules, neutrons), memory)
+        PairedWindows::new(self.cassettes.len(), rules, neutrons)
     }
 
     fn position(&self) -> PositionRules {

@@ -5,27 +5,17 @@ use evforge_core::detector::{Detector, form, form_rest};
 use evforge_core::event::EventBatch;
 use evforge_core::packet::{PacketOrigin, PacketSlab};
 
-/// What a detector may do once it is built.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Growth {
-    /// It allocates nothing.
-    None,
-    /// It takes memory as it needs it, within the bound.
-    WithinBound,
-}
-
-/// Builds a detector and feeds it the packets one by one. Its memory stays within the bound that it gives, growing
-/// as allowed; at the end nothing is held or unaccounted for.
+/// Builds a detector and feeds it the packets one by one. Its memory stays within the bound that it gives, and
+/// does not grow; at the end nothing is held or unaccounted for.
 ///
 /// # Panics
 /// If any of that does not hold, with the `name` of the stream.
 pub(crate) fn check<D: Detector + 'static>(
     name: &str,
-    growth: Growth,
     build: impl FnOnce() -> D,
     packets: impl Iterator<Item = Vec<u8>>,
 ) {
-    check_boxed(name, growth, || Box::new(build()), packets);
+    check_boxed(name, || Box::new(build()), packets);
 }
 
 /// As [`check`], of a detector that is one of several kinds.
@@ -34,7 +24,6 @@ pub(crate) fn check<D: Detector + 'static>(
 /// As [`check`].
 pub(crate) fn check_boxed(
     name: &str,
-    growth: Growth,
     build: impl FnOnce() -> Box<dyn Detector>,
     packets: impl Iterator<Item = Vec<u8>>,
 ) {
@@ -56,9 +45,7 @@ pub(crate) fn check_boxed(
         batch.clear();
         let after = dhat::HeapStats::get();
         used = used + after.curr_bytes - before.curr_bytes;
-        if growth == Growth::None {
-            assert_eq!(after.total_blocks, before.total_blocks, "{name}: packet {number} allocated");
-        }
+        assert_eq!(after.total_blocks, before.total_blocks, "{name}: packet {number} allocated");
     }
     assert!(used <= bound, "{name}: {used} bytes at the end, bound {bound}");
     form_rest(detector.as_mut(), &mut batch, EventBatch::clear);

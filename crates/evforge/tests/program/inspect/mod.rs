@@ -224,7 +224,9 @@ fn packets_by_hand_are_named_and_wired() {
         is_named_and_wired(&capture, named, &workspace().join(format!("configs/{name}.toml")), folder.path());
     }
     let configured = std::fs::read_dir(workspace().join("configs")).unwrap();
-    let names = configured.map(|entry| entry.unwrap().path()).filter(|path| path.is_file());
+    let names = configured
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|ending| ending == "toml"));
     for path in names {
         let name = path.file_stem().unwrap().to_str().unwrap();
         let simulated =

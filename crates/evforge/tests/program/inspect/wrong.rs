@@ -95,19 +95,6 @@ fn every_shipped_configuration_refuses_every_capture_of_another_format_and_names
     }
 }
 
-#[test]
-fn a_dump_of_another_detector_is_refused() {
-    let capture = shared_folder().join("captures/multiblade/recorded_2018.h5");
-    if !capture.is_file() {
-        return skip("a_dump_of_another_detector_is_refused", "recorded_2018.h5 is not there");
-    }
-    let (status, said) = run(&workspace().join("configs/gdgem-srs.toml"), &capture, &[]);
-    assert!(
-        status == Some(1) && said.contains("Of the shipped ones configs/multiblade-50.toml or"),
-        "{said}"
-    );
-}
-
 /// The right format and type, but other front ends: they are named.
 #[test]
 fn front_ends_that_are_not_wired_are_named() {

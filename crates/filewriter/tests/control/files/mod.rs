@@ -6,6 +6,7 @@ mod disk;
 mod ess;
 mod isis;
 mod left;
+mod order;
 mod overlapping;
 mod refusals;
 mod restart;

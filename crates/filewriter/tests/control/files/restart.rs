@@ -24,16 +24,18 @@ fn writer_in_a_process_of_its_own() {
     }
 }
 
-fn child(broker: &str, folder: &Path) -> Child {
-    Command::new(std::env::current_exe().unwrap())
+/// Starts the writer that is killed.
+pub(super) fn child(broker: &str, folder: &Path) -> Killed {
+    let child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "files::restart::writer_in_a_process_of_its_own", "--nocapture"])
         .env(CHILD, format!("{broker} {}", folder.display()))
         .stdout(Stdio::null())
-        .spawn()
-        .unwrap()
+        .spawn();
+    Killed(child.unwrap())
 }
 
-struct Killed(Child);
+/// It is killed when this is dropped.
+pub(super) struct Killed(Child);
 
 impl Drop for Killed {
     fn drop(&mut self) {
@@ -55,7 +57,7 @@ fn a_writer_that_was_killed_goes_on_with_its_conversation_and_its_file() {
     site.topics([POOL, OWN, CONTROL, DATA, LOGS]);
     let (here, address) = (site.client(), site.address());
     let path = files(folder.path());
-    let mut child = Killed(self::child(&address, folder.path()));
+    let mut child = self::child(&address, folder.path());
     let begin_ms = now_ms();
     let time = |number: i32| ns(begin_ms) + i64::from(number) * MS;
     let data = |numbers: std::ops::Range<i32>| {
@@ -80,7 +82,7 @@ fn a_writer_that_was_killed_goes_on_with_its_conversation_and_its_file() {
         let others = ["run_1.nxs.job", "run_1.nxs.lock", "run_1.nxs.writing"];
         assert_eq!(left(&path), [&counted[..], &others].concat());
         if !is_last {
-            child = Killed(self::child(&address, folder.path()));
+            child = self::child(&address, folder.path());
             control.next_of("x5f2", |json| json["process_id"] == child.0.id());
         }
     }

@@ -6,6 +6,7 @@
 //! piece has room there is a `false`. Nothing is allocated once the queue is there, and neither side takes a lock or calls the
 //! system for a packet (only a piece may wake a worker that sleeps).
 
+use evforge_core::get_size2::GetSize;
 use evforge_core::packet::{Packet, PacketSlab};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
@@ -47,7 +48,7 @@ pub(super) enum Next {
 /// A queue whose pieces take about so many bytes.
 pub(super) fn queue(bytes: usize) -> (Filling, Filled) {
     let current = piece();
-    let pieces = (bytes / current.memory_bound()).max(FEWEST_PIECES);
+    let pieces = (bytes / current.get_heap_size()).max(FEWEST_PIECES);
     // A place for every piece there is: those that go round, and the one that is being filled.
     let (give_filled, take_filled) = sync_channel(pieces + 1);
     let (give_empty, take_empty) = sync_channel(pieces + 1);

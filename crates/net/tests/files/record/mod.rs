@@ -120,8 +120,9 @@ fn a_recording_never_replaces_a_file_that_appeared_meanwhile() {
     let (recorder, mut inlets) = Recorder::start(writer, &HERE, RecordQueue::of_bytes(8 << 20)).unwrap();
     let mut inlet = inlets.pop().unwrap();
     (0..100).for_each(|number| put(inlet.slab_with_room(1000), number, 1000));
-    drop(inlet);
+    // Before the recording ends: it gets its name then.
     std::fs::write(&path, "somebody's data").unwrap();
+    drop(inlet);
     let recording = recorder.end();
     check(&recording);
     assert_eq!(std::fs::read(&path).unwrap(), b"somebody's data");

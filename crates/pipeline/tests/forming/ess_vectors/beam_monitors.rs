@@ -10,6 +10,7 @@ name = "vectors"
 type = "cbm"
 max_time_of_flight = "1428571420ns"
 [ess_beam_monitors]
+ring = 11
 monitor = [
     { name = "zero_a", fen = 0, channel = 0, kind = "event_0d" },
     { name = "zero_b", fen = 0, channel = 1, kind = "event_0d" },

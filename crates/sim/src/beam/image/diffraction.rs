@@ -3,13 +3,14 @@
 use super::layer::{Area, Layer, normal_density};
 use crate::error::SimulationError;
 use crate::error::refuse;
+use schemars::JsonSchema;
 use serde::Deserialize;
 use std::f64::consts::TAU;
 
 /// A diffraction pattern: `[simulation.beam.image.diffraction]`. All lengths are shares of the picture's side. The direct
 /// beam is taken by a beam stop. The numbers are chosen so that the picture is recognised at a glance; they stand for no
 /// sample.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct DiffractionSettings {
     /// Where the direct beam would be: from the left and from the bottom.
@@ -25,7 +26,7 @@ pub struct DiffractionSettings {
 }
 
 /// Bragg spots: the nodes of a lattice around the centre, without the centre itself.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SpotSettings {
     /// From a spot to the next one, along the first axis of the lattice.

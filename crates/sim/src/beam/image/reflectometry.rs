@@ -3,10 +3,11 @@
 use super::layer::{Area, Layer, normal_density};
 use crate::error::SimulationError;
 use crate::error::refuse;
-use serde::Deserialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 /// The direction in which a reflectometer measures the angle.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AngleAxis {
     /// From column to column.
@@ -19,7 +20,7 @@ pub enum AngleAxis {
 /// The picture of a reflectometer: `[simulation.beam.image.reflectometry]`. All lengths are shares of the picture's side.
 /// What the shares leave is spread evenly. The numbers are chosen so that the picture is recognised at a glance; they
 /// stand for no sample.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ReflectometrySettings {
     /// The direction in which the angle is measured.

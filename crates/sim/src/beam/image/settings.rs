@@ -32,12 +32,18 @@ impl ImageSettings {
 }
 
 /// What a table can say.
-#[derive(serde::Deserialize)]
+#[derive(serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 enum Table {
     Png(PathBuf),
     Diffraction(DiffractionSettings),
     Reflectometry(ReflectometrySettings),
+}
+
+evforge_core::written_as! {
+    ImageSettings: |generator| schemars::json_schema!({
+        "anyOf": [{ "enum": ["mask", "flat", "diffraction", "reflectometry"] }, generator.subschema_for::<Table>()],
+    });
 }
 
 struct NameOrTable;

@@ -28,7 +28,7 @@ use hdf5_metno::file::OpenMode;
 use super::error::NexusError;
 use super::groups;
 use super::layout::{DEFINITION, DEFINITION_PATH, RECORDING, STATE_WRITING};
-use super::place::is_held_by_others;
+use super::place::{self, is_held_by_others};
 use crate::storage::superblock::{SUPERBLOCK_LENGTH, Superblock};
 use crate::storage::text::read_text;
 use content::OWN_WRITER;
@@ -93,7 +93,10 @@ impl EventFollower {
         let file = hdf5_metno::File::with_options()
             .with_fapl(|access| access.metadata_read_attempts(ATTEMPTS))
             .open_as(path, mode)
-            .map_err(|error| failed("open the HDF5 content", error.to_string()))?;
+            .map_err(|error| match place::superblock_of(path) {
+                Err(no_hdf5 @ NexusError::NotHdf5(_)) => no_hdf5,
+                _ => failed("open the HDF5 content", error.to_string()),
+            })?;
         let found = groups::find(&file, &[groups::EVENT_DATA, groups::DETECTOR, groups::MONITOR]);
         let mut faults = Vec::new();
         let (mut opened, mut of_groups) = (Vec::new(), Vec::new());

@@ -99,6 +99,15 @@ impl Running<'_> {
         wait_until(what, || is_so(&self.counters()));
     }
 
+    /// Sends these bytes over a connection of their own, ends it, and waits until the node has seen the end.
+    pub(crate) fn has_all_of(&self, bytes: &[u8]) {
+        let mut stream = self.connect();
+        stream.write_all(bytes).expect("it is taken");
+        stream.shutdown(std::net::Shutdown::Write).expect("a stream");
+        stream.set_read_timeout(Some(patience())).expect("a time-out");
+        assert_eq!(stream.read(&mut [0]).expect("the node closes it"), 0);
+    }
+
     /// Sends these bytes over a connection of their own, and waits until the node closes it.
     pub(crate) fn is_closed_after(&self, bytes: &[u8]) {
         let mut stream = self.connect();

@@ -149,11 +149,7 @@ fn a_train_of_wrong_content_or_number_is_rejected_as_over_udp_and_its_stream_goe
     ];
     for (name, announced, wrong) in cases {
         let stream = trains(&[(0, 1000, train(0)), (1, announced, wrong), (2, 1002, train(2))]);
-        let (received, assembly, counters) = received(&settings(1), &mut [], |node| {
-            node.connect().write_all(&stream).expect("it is taken");
-            let bytes = stream.len() as u64;
-            node.until("all bytes", |assembly| assembly.bytes_received == bytes);
-        });
+        let (received, assembly, counters) = received(&settings(1), &mut [], |node| node.has_all_of(&stream));
         assert_eq!(faults(&counters), [], "{name}");
         let snapshot = CounterSnapshot::of(&assembly);
         assert_eq!((snapshot.value(name), assembly.trains_good), (Some(1), 2), "{name}: {assembly:?}");
