@@ -12,7 +12,10 @@ cd "$(dirname "$0")/.."
 
 EVFORGE=${EVFORGE:-target/release/evforge}
 NEUTRONS=${NEUTRONS:-200000}
-DEMANDS=(--min-efficiency 99.5% --max-ghosts 0.1% --max-not-resolvable 5% --max-time-residual 100ns)
+DEMANDS=(--max-not-resolvable 5% --max-time-residual 100ns)
+GOOD=(--min-efficiency 99.5% --max-ghosts 0.1%)
+# Some events are at the wrong end of their track.
+OF_TRACKS=(--min-efficiency 99.2% --max-ghosts 0.6%)
 wanted=("$@")
 failed=()
 
@@ -29,19 +32,20 @@ accuracy() {
     --document docs/accuracy.md --overwrite --figures "docs/pictures/accuracy-$name.json" "$@" || failed+=("$name")
 }
 
-# Positions may be as far off, in pixels, as docs/accuracy.md says for each detector.
-accuracy sonde "1kHz 20kHz 200kHz 2MHz 20MHz 50MHz" --distance 1 --max-rms 0.3
-accuracy multigrid "1kHz 10kHz 50kHz 200kHz" --distance 1.5,1.5,2.5 --max-rms 0.32,0.32,0.52
-accuracy multigrid-cncs "1kHz 10kHz 50kHz 200kHz" --distance 2.5,1.5,1.5 --max-rms 0.52,0.32,0.32
-accuracy trex "10kHz 100kHz 1MHz 5MHz" --distance 1.5,1.5,2.5 --max-rms 0.32,0.32,0.52
-accuracy multiblade "500Hz 3kHz 10kHz 30kHz 100kHz 300kHz" --distance 2 --max-rms 0.4
-accuracy multiblade-50 "3kHz 25kHz 100kHz 300kHz 1MHz 3MHz" --distance 2 --max-rms 0.4
-accuracy freia "100kHz 300kHz 1MHz 3MHz 10MHz" --distance 2 --max-rms 0.4
-accuracy estia "100kHz 300kHz 1MHz 3MHz 10MHz" --distance 2 --max-rms 0.4
-accuracy amor-ess "50kHz 300kHz 1MHz 3MHz" --distance 2 --max-rms 0.4
-accuracy gdgem-srs "1kHz 10kHz 50kHz 200kHz" --distance 20 --max-rms 1.5
-accuracy gdgem-nmx "5kHz 50kHz 200kHz 1MHz" --distance 20 --max-rms 1.5
-accuracy nmx "2kHz 20kHz 100kHz 500kHz" --distance 20 --max-rms 1.5
+# How far events are spread about the truth, in pixels, as docs/accuracy.md says for each detector: an event may be as far from its
+# neutron as twice the width at half maximum.
+accuracy sonde "1kHz 20kHz 200kHz 2MHz 20MHz 50MHz" --max-rms 0.3 "${GOOD[@]}"
+accuracy multigrid "1kHz 10kHz 50kHz 200kHz" --max-rms 0.32,0.32,0.52 "${GOOD[@]}"
+accuracy multigrid-cncs "1kHz 10kHz 50kHz 200kHz" --max-rms 0.52,0.32,0.32 "${GOOD[@]}"
+accuracy trex "10kHz 100kHz 1MHz 5MHz" --max-rms 0.32,0.32,0.52 "${GOOD[@]}"
+accuracy multiblade "500Hz 3kHz 10kHz 30kHz 100kHz 300kHz" --max-rms 0.4 "${GOOD[@]}"
+accuracy multiblade-50 "3kHz 25kHz 100kHz 300kHz 1MHz 3MHz" --max-rms 0.4 "${GOOD[@]}"
+accuracy freia "100kHz 300kHz 1MHz 3MHz 10MHz" --max-rms 0.4 "${GOOD[@]}"
+accuracy estia "100kHz 300kHz 1MHz 3MHz 10MHz" --max-rms 0.4 "${GOOD[@]}"
+accuracy amor-ess "50kHz 300kHz 1MHz 3MHz" --max-rms 0.4 "${GOOD[@]}"
+accuracy gdgem-srs "1kHz 10kHz 50kHz 200kHz" --max-rms 1.5 "${OF_TRACKS[@]}"
+accuracy gdgem-nmx "5kHz 50kHz 200kHz 1MHz" --max-rms 1.5 "${OF_TRACKS[@]}"
+accuracy nmx "2kHz 20kHz 100kHz 500kHz" --max-rms 1.5 "${OF_TRACKS[@]}"
 
 # What an instrument has to reach at its rate is in crates/lab/src/accuracy/instruments.rs.
 if ((${#wanted[@]} == 0)) || [[ " ${wanted[*]} " == *" instruments "* ]]; then

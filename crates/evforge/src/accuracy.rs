@@ -141,7 +141,7 @@ fn of_configuration(arguments: &AccuracyArguments, path: &Path) -> Result<ExitSt
     // What is wrong with the document is said before the long work.
     let document =
         arguments.document.as_deref().map(|path| Document::open(path, &config.name)).transpose()?;
-    let limits = arguments.limits.settings();
+    let limits = arguments.limits.settings(&arguments.demands);
     let mut runs = Vec::new();
     for rate in &arguments.rates {
         runs.push(measure(&config, *rate, arguments.neutrons, &limits)?);

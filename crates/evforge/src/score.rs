@@ -9,7 +9,7 @@ use clap::Args;
 use evforge_config::TimeSpan;
 use evforge_lab::demands::Demands;
 use evforge_lab::scored_runs::{ScoredRun, json_of, plot_of, text_of};
-use evforge_sim::score::{Score, ScoreSettings};
+use evforge_sim::score::{Score, ScoreSettings, tolerance};
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -46,9 +46,9 @@ pub(crate) struct LimitArguments {
     #[arg(long, value_name = "TIME", default_value = "1us", help_heading = "What counts as found")]
     time: TimeSpan,
     /// Largest distance in pixels between the centre of an event's pixel and its neutron, along each axis: 3, or three
-    /// for columns, rows and layers: 3,3,0.5
-    #[arg(long, value_name = "PIXELS", default_value = "3", value_parser = distance, help_heading = "What counts as found")]
-    distance: PerAxis,
+    /// for columns, rows and layers: 3,3,0.5. Without it twice the width at half maximum that --max-rms means, or else 3
+    #[arg(long, value_name = "PIXELS", value_parser = distance, help_heading = "What counts as found")]
+    distance: Option<PerAxis>,
     /// How much later than the truth events are by design; -20ns for earlier
     #[arg(
         long,
@@ -61,13 +61,19 @@ pub(crate) struct LimitArguments {
 }
 
 impl LimitArguments {
-    /// The limits.
-    pub(crate) fn settings(&self) -> ScoreSettings {
+    /// The limits; `demands` say what the detector can resolve.
+    pub(crate) fn settings(&self, demands: &DemandArguments) -> ScoreSettings {
+        let usual = ScoreSettings::default();
+        let tolerance = demands.max_rms.map(|PerAxis(spread)| tolerance(spread));
         ScoreSettings {
             largest_time_ns: self.time.picoseconds / 1000,
-            largest_distance: self.distance.0,
+            largest_distance: self
+                .distance
+                .map(|PerAxis(pixels)| pixels)
+                .or(tolerance)
+                .unwrap_or(usual.largest_distance),
             time_offset_ns: self.offset.0,
-            ..ScoreSettings::default()
+            ..usual
         }
     }
 }
@@ -200,7 +206,7 @@ pub(crate) fn score(arguments: &ScoreArguments) -> Result<ExitStatus, CommandErr
     check_writable("the score", &arguments.report)?;
     check_writable("the plot", &arguments.plot)?;
     let detector = config.build_detector()?;
-    let settings = arguments.limits.settings();
+    let settings = arguments.limits.settings(&arguments.demands);
     let mut runs = Vec::new();
     for (truth, events) in arguments.truth.iter().zip(&arguments.events) {
         runs.push(ScoredRun::of(&*detector, truth, events, &settings)?);

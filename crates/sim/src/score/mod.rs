@@ -29,8 +29,8 @@ pub use matching::{EventOutcome, Matching, NeutronOutcome, match_events};
 pub use rate::RateBin;
 pub use rate::{share, share_error};
 pub use residual::{Histogram, Residual};
-pub use settings::{ScoreError, ScoreSettings};
-pub use table::{markdown_table, rate_table, run_table};
+pub use settings::{ScoreError, ScoreSettings, tolerance};
+pub use table::{markdown_table, rate_table, run_table, tolerance_text};
 
 use crate::truth::Neutron;
 use evforge_core::event::Event;

@@ -42,6 +42,14 @@ impl Default for ScoreSettings {
     }
 }
 
+/// How far an event may lie from its neutron where events are spread so about the truth (RMS along each axis, in pixels): twice the
+/// resolution, which is the full width at half maximum, and at least half a pixel.
+pub fn tolerance(spread: [f64; 3]) -> [f64; 3] {
+    /// Full width at half maximum of a normal distribution: 2 √(2 ln 2) of its spread.
+    const WIDTH: f64 = 2.355;
+    spread.map(|pixels| (2.0 * WIDTH * pixels).max(ScoreSettings::SMALLEST_DISTANCE))
+}
+
 /// Why events cannot be scored.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ScoreError {

@@ -130,9 +130,19 @@ pub fn markdown_table<'a>(runs: impl IntoIterator<Item = (f64, &'a Score)>) -> S
     text
 }
 
+/// How far an event may be from its neutron, along the axes with several pixels.
+pub fn tolerance_text(score: &Score) -> String {
+    let axes = score.resolvable.position.iter().zip(score.settings.largest_distance);
+    let pixels = axes
+        .filter(|(residual, _)| residual.is_some())
+        .map(|(_, pixels)| format!("{}", (pixels * 100.0).round() / 100.0));
+    pixels.collect::<Vec<_>>().join(", ")
+}
+
 /// What is said of a run.
-const RUN_TITLES: [&str; 10] = [
+const RUN_TITLES: [&str; 11] = [
     "rate at neutrons",
+    "tolerance x, y, z (pixels)",
     "neutrons",
     "found of resolvable",
     "found of all",
@@ -151,6 +161,7 @@ fn run_cells(score: &Score) -> impl Iterator<Item = String> {
         format!("{} ± {}", percent(score.resolvable.efficiency), percent(score.resolvable.efficiency_error));
     [
         score.rate_at_neutrons.map_or_else(none, rate),
+        tolerance_text(score),
         score.all.neutrons.to_string(),
         found,
         percent(score.all.efficiency),
