@@ -50,6 +50,7 @@ fn a_file_from_topics_is_the_file_of_the_run() {
     configs.sort();
     assert_eq!(configs.len(), 17, "a configuration came or went: does this test run it?");
     let mut compared = 0;
+    let mut large = Vec::new();
     let (mut reduced, mut to_reduce) = (0, Vec::<String>::new());
     for config in configs {
         let name = config.file_stem().unwrap().to_str().unwrap();
@@ -99,6 +100,17 @@ fn a_file_from_topics_is_the_file_of_the_run() {
             let is_known = expected.iter().any(|(own, _)| own == path);
             assert!(is_known || is_ours, "{name}: {path} is not in the file of the run");
         }
+        // Beyond what does not grow with the run (pixels, histograms): little for the file and each group of events, and 12 bytes an
+        // event.
+        let still = found.iter().filter(|(_, dataset)| !dataset.is_resizable());
+        let still: u64 = still.map(|(_, dataset)| dataset.storage_size()).sum();
+        let ids = || found.iter().filter(|(path, _)| path.ends_with("/event_id"));
+        let event_count: u64 = ids().map(|(_, dataset)| dataset.size() as u64).sum();
+        let length = std::fs::metadata(&written).unwrap().len();
+        let limit = still + 300_000 + 100_000 * ids().count() as u64 + 12 * event_count;
+        if length > limit {
+            large.push(format!("{name}: {length} bytes for {event_count} events, more than {limit}"));
+        }
         drop((direct, from_topics));
         if !["adc-readout", "beam-monitors"].contains(&name) {
             to_reduce.extend([written_text, config.to_owned(), events]);
@@ -115,5 +127,6 @@ fn a_file_from_topics_is_the_file_of_the_run() {
         assert!(output.status.success(), "{said}{error}");
         assert_eq!(said.lines().count(), reduced, "one line for each file: {said}{error}");
     }
+    assert!(large.is_empty(), "{large:#?}");
     assert!(compared > 17 * 10, "{compared} datasets were compared");
 }

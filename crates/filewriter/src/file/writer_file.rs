@@ -31,7 +31,7 @@ pub(super) const CLOSING: &str = "closing";
 const STATE_ROOM: usize = 256;
 /// Bytes that HDF5 takes at once for what is not data, in a file that is made or opened. With its 2048, very many small objects
 /// are as many small writes.
-const BLOCK: u64 = 1 << 20;
+const BLOCK: u64 = 64 << 10;
 /// What is reserved beyond what the bounds say: a block that has just been begun counts.
 pub(super) const BEYOND: u64 = BLOCK + (256 << 10);
 /// Room of a record for each column.

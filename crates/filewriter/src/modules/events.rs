@@ -10,7 +10,7 @@ use hdf5_metno::Group;
 use serde::{Deserialize, Serialize};
 
 use super::module::{Module, ModuleError, NotWritten, WindowRule, restored, saved};
-use super::places::{Cues, MOST_SLOW_ROWS, attribute, times, unsigned};
+use super::places::{Cues, EVENT_ROWS, MOST_SLOW_ROWS, attribute, times, unsigned};
 use super::settings::Settings;
 use crate::file::{ColumnId, ColumnPlan, Columns, ScalarId, ValueType};
 
@@ -302,7 +302,7 @@ impl ReferenceEvents {
         group: &Group,
         columns: &mut Columns,
     ) -> Result<Self, ModuleError> {
-        let chunk_rows = settings.chunk_rows(1 << 20)?;
+        let chunk_rows = settings.chunk_rows(EVENT_ROWS)?;
         let cue_interval = settings.cue_interval(100_000_000)?;
         let arrays = EventArrays::open(columns, group, chunk_rows, "start")?;
         let cues = Cues::open(columns, group, chunk_rows)?;

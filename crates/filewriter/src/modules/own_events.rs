@@ -14,7 +14,7 @@ use serde_json::Value;
 use super::event_vetoes::{Vetoes, WaitingMarks};
 use super::events::{EventArrays, Events, LateEvents, total_counts};
 use super::module::{Module, ModuleError, NotWritten, WindowRule, restored, saved};
-use super::places::{Cues, attribute};
+use super::places::{Cues, EVENT_ROWS, attribute};
 use super::settings::{Settings, wrong};
 use crate::file::{ColumnId, ColumnPlan, Columns, ScalarId, ValueType};
 
@@ -72,7 +72,7 @@ impl OwnEvents {
         group: &Group,
         columns: &mut Columns,
     ) -> Result<Self, ModuleError> {
-        let chunk_rows = settings.chunk_rows(1 << 20)?;
+        let chunk_rows = settings.chunk_rows(EVENT_ROWS)?;
         // Cues are those of commits.
         settings.value(&["cue_interval"]);
         let pixels = settings.value(&["pixels"]).map(|(key, value)| pixels(key, value)).transpose()?;

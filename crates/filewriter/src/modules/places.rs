@@ -7,9 +7,12 @@ use hdf5_metno::{Group, Result};
 use crate::file::{ColumnId, ColumnPlan, Columns, ValueType};
 use crate::structure::StreamModule;
 
-/// Rows at most in a chunk of arrays that have one row for many of another, or that grow slowly. The last chunk of an array is
-/// written whole with each commit, so that a million rows of eight bytes for a few of them would keep the disk busy.
-pub(super) const MOST_SLOW_ROWS: usize = 16 << 10;
+/// Rows at most in a chunk of arrays that have one row for many of another, or that grow slowly. A chunk takes its whole place from
+/// its first row on: a minute of pulses needs no 128 KiB.
+pub(super) const MOST_SLOW_ROWS: usize = 1 << 10;
+
+/// Events in a chunk, unless the structure says something else: a short run must not take megabytes for a few thousand of them.
+pub(super) const EVENT_ROWS: usize = 8 << 10;
 
 /// Says whose values are in the group of a module. What the structure says itself stays as it is.
 pub(super) fn describe(group: &Group, module: &StreamModule, columns: &Columns) -> Result<()> {

@@ -17,7 +17,7 @@ use crate::storage::text::set_attribute;
 use crate::storage::workers::Workers;
 
 /// Records per chunk of the pulse arrays.
-const CHUNK_PULSES: usize = 16 << 10;
+const CHUNK_PULSES: usize = 1 << 10;
 /// Fewest events per chunk where several groups share the room for one.
 const FEWEST_CHUNK_EVENTS: usize = 1024;
 

@@ -25,7 +25,7 @@ pub(super) const NAMES: &str = "names";
 pub(super) const COUNTS: &str = "counts";
 
 /// Rows per chunk.
-const CHUNK_ROWS: usize = 16 << 10;
+const CHUNK_ROWS: usize = 1 << 10;
 /// As ISIS's files have it.
 const CHARGE_UNIT: &str = "uAh";
 /// What the entry says of all frames together, besides their charge.

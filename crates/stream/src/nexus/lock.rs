@@ -1,5 +1,6 @@
 //! The lock file of an event file.
 
+use evforge_core::whole_file::WRITE_HINT;
 use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
@@ -39,7 +40,7 @@ impl Lock {
                 .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK)
                 .open(&lock_path)
                 .map_err(|cause| {
-                    let problem = format!("{cause} (does the folder exist, and may you write there?)");
+                    let problem = format!("{cause} ({WRITE_HINT})");
                     NexusError::io("make", &lock_path, std::io::Error::new(cause.kind(), problem))
                 })?;
             let about = file.metadata().map_err(failed)?;
