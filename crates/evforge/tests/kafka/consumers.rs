@@ -19,8 +19,8 @@ pub(crate) const OLD: (&str, &str) =
     (".venv-messages", "import saluki, scippneutron.data_streaming.data_stream");
 const BEAMLIME: (&str, &str) = (".venv-beamlime", "import beamlime");
 
-/// The program that reads, in an environment that can `import` what it needs; none, with `test` reported as skipped.
-pub(crate) fn consumer(test: &str, (environment, import): (&str, &str)) -> Option<Command> {
+/// The Python of an environment that can `import` what is needed; none, with `test` reported as skipped.
+pub(crate) fn environment(test: &str, (environment, import): (&str, &str)) -> Option<Command> {
     let interpreter = workspace().join(environment).join("bin/python");
     let probe = Command::new(&interpreter).args(["-c", import]).output();
     if !probe.is_ok_and(|output| output.status.success()) {
@@ -28,13 +28,18 @@ pub(crate) fn consumer(test: &str, (environment, import): (&str, &str)) -> Optio
         evforge_testkit::skip(test, &missing);
         return None;
     }
-    let mut command = Command::new(interpreter);
+    Some(Command::new(interpreter))
+}
+
+/// The program that reads, in such an environment.
+pub(crate) fn consumer(test: &str, packages: (&str, &str)) -> Option<Command> {
+    let mut command = environment(test, packages)?;
     command.arg(workspace().join("tests/python/test_kafka_consumers.py"));
     Some(command)
 }
 
 /// The arguments of a run over a capture into a topic of this schema.
-fn arguments(name: &str, broker: &str, topic: &str, schema: &str) -> Vec<String> {
+pub(crate) fn arguments(name: &str, broker: &str, topic: &str, schema: &str) -> Vec<String> {
     let keys =
         ["brokers", "topic", "schema", "create_topics"].into_iter().zip([broker, topic, schema, "true"]);
     let path = |path: &Path| path.display().to_string();
@@ -45,7 +50,7 @@ fn arguments(name: &str, broker: &str, topic: &str, schema: &str) -> Vec<String>
 }
 
 /// The events of a run, as `pulse,time of flight,pixel`, in order.
-fn expected(arguments: &[String]) -> Vec<String> {
+pub(crate) fn expected(arguments: &[String]) -> Vec<String> {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("events.csv").display().to_string();
     let all: Vec<&str> = arguments.iter().map(String::as_str).chain(["--events", &file]).collect();

@@ -10,6 +10,7 @@ mod events;
 mod frames;
 mod in_browser;
 mod measured;
+mod notebook;
 mod packets;
 mod train_summaries;
 mod view;

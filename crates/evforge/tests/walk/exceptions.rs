@@ -53,6 +53,16 @@ pub(crate) const EXCEPTIONS: &[Exception] = &[
         needs_python: true,
     },
     Exception {
+        document: "docs/first-hour.md",
+        begins: "EVFORGE_FILE=amor.nxs .venv/bin/python",
+        why: "it needs the packages that the commands before it install; it is run wherever they are",
+        instead: Some(
+            "EVFORGE_FILE=amor.nxs .venv/bin/python tests/python/run_notebook.py examples/notebooks/reduce_a_file.ipynb",
+        ),
+        covered_by: ("crates/evforge/tests/program/notebook_reduction.rs", "reduce_a_file.ipynb"),
+        needs_python: true,
+    },
+    Exception {
         document: "data/README.md",
         begins: "evforge simulate --config configs/gdgem-srs.toml --start fixed",
         why: "its files are there already, and are refused: another test runs each of these commands in an empty folder",
