@@ -224,8 +224,8 @@ colours: ## Regenerate the page's table of colours from crates/picture; then bui
 	EVFORGE_UPDATE=1 $(CARGO) test --locked -p evforge-picture --test page_colours
 
 .PHONY: counters
-counters: ## Regenerate docs/counters.md from the declarations
-	EVFORGE_UPDATE=1 $(CARGO) test --locked -p evforge --test program counter_table
+counters: ## Regenerate docs/counters.md, and the table of alarms in docs/operating.md, from the declarations
+	EVFORGE_UPDATE=1 $(CARGO) test --locked -p evforge --test program _table::
 
 .PHONY: schema
 schema: ## Regenerate configs/evforge.schema.json, and the tables of keys in docs/configuration.md, from the declarations

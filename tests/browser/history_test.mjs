@@ -158,7 +158,7 @@ await withPage(["--rate", String(rate), "--spike", "5", "--loss", "0.05"], async
   // Signs, the sound, reasons.
   await page.waitForTimeout(600);
   const sign = await text(page, "signs");
-  check((await page.isVisible("#signs")) && /\d+ packets lost in the last minute/.test(sign), `above everything stands: "${sign}"`);
+  check((await page.isVisible("#signs")) && /\d+ packets? of FEC \d lost|sources lose packets/.test(sign), `above everything stands: "${sign}"`);
   const size = await page.$eval("#signs", (band) => parseFloat(getComputedStyle(band).fontSize));
   check(size >= 30, `in letters of ${size} pixels`);
   check((await page.getAttribute("#sound", "aria-pressed")) === "false", "there is no sound until somebody wants one");
@@ -176,7 +176,18 @@ await withPage(["--rate", "0", "--advice"], async (page) => {
   await page.waitForTimeout(300);
   const advice = await text(page, "advice");
   check(/doctor.*receive buffer: net\.core\.rmem_max is 212992, wanted: 33554432.*sudo sysctl/.test(advice), `while nothing comes: "${advice}"`);
-  check(!(await page.isVisible("#signs")), "waiting is no alarm");
+  // A note is small, and who has read it puts it away for good.
+  await until(page, (s) => s?.status?.signs?.length === 1, "the note");
+  await page.waitForSelector("#signs:not([hidden])");
+  check((await page.getAttribute("#signs", "data-tone")) === "note", "waiting is no alarm, and a clock without a master is a note");
+  check((await page.$eval("#signs", (band) => parseFloat(getComputedStyle(band).fontSize))) < 16, "in small letters");
+  if (folder) await page.screenshot({ path: `${folder}/note.png` });
+  await page.click("#signs button");
+  check(!(await page.isVisible("#signs")), "it is put away");
+  await page.reload();
+  await until(page, (s) => s?.status?.signs?.length === 1, "the note after a reload");
+  await page.waitForTimeout(300);
+  check(!(await page.isVisible("#signs")), "and stays away");
   await fits(page, "advice");
 });
 conclude("the history is right");

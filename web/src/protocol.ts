@@ -243,8 +243,10 @@ export interface Feed {
 /** What must be seen from across the room, in a few words. */
 export interface Sign {
   sign: string;
-  level: "alarm" | "warning";
+  level: "alarm" | "warning" | "note";
   text: string;
+  /** The same in a sentence, with what to do. */
+  sentence: string;
 }
 
 /** A finding of `evforge doctor`. */
@@ -281,7 +283,7 @@ export interface Status {
   ledger?: Ledger;
   outputs: Output[];
   alarms: string[];
-  /** Alarms first, then warnings. */
+  /** Alarms first, then warnings, then notes. */
   signs: Sign[];
   /** While no packets come. */
   advice: Advice[];

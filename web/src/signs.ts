@@ -9,16 +9,28 @@ import type { Sign } from "./protocol";
 /** Milliseconds between sounds, as long as there is an alarm. */
 const pause = 10_000;
 
+/** Notes that somebody has put away, which this browser keeps. */
+const key = "evforge-notes-put-away";
+
 export class Signs {
   private readonly band = document.createElement("div");
+  private readonly text = document.createElement("span");
+  private readonly putAway = document.createElement("button");
   private readonly button = document.createElement("button");
+  private readonly away = new Set(kept());
   private audio: AudioContext | null = null;
   private soundedAt = -Infinity;
   private announced = "";
+  private notes: string[] = [];
 
   constructor(private readonly model: Model) {
     this.band.id = "signs";
     this.band.hidden = true;
+    this.putAway.type = "button";
+    this.putAway.textContent = "Put away";
+    this.putAway.title = "Do not show this note again in this browser";
+    this.putAway.onclick = () => this.put();
+    this.band.append(this.text, this.putAway);
     document.body.prepend(this.band);
     this.button.id = "sound";
     this.button.type = "button";
@@ -31,7 +43,9 @@ export class Signs {
 
   /** All signs: those of the server, and that there is none to hear of. */
   all(feed: ShownFeed): Sign[] {
-    if (feed.name === "disconnected") return [{ sign: "disconnected", level: "alarm", text: feed.text }];
+    if (feed.name === "disconnected") {
+      return [{ sign: "disconnected", level: "alarm", text: feed.text, sentence: feed.text }];
+    }
     const aged = performance.now() - this.model.statusAt;
     return (this.model.status?.signs ?? []).map((sign) => {
       // Counted on, as the line at the top is.
@@ -42,18 +56,36 @@ export class Signs {
   }
 
   update(feed: ShownFeed): void {
-    const signs = this.all(feed);
-    const isAlarm = signs.some(({ level }) => level === "alarm");
-    const text = signs.map(({ text }) => text).join(" · ");
+    const signs = this.all(feed).filter(({ sign, level }) => level !== "note" || !this.away.has(sign));
+    const [first] = signs;
+    const isAlarm = first?.level === "alarm";
+    // A note is no larger for the alarm that it stands next to.
+    const shown = signs.filter(({ level }) => level !== "note" || first?.level === "note");
+    const text = shown.map(({ text }) => text).join(" · ");
+    const title = shown.map(({ sentence }) => sentence).join("\n");
+    this.notes = shown.filter(({ level }) => level === "note").map(({ sign }) => sign);
     this.band.hidden = signs.length === 0;
-    this.band.dataset.tone = isAlarm ? "bad" : "wait";
-    if (this.band.textContent !== text) this.band.textContent = text;
+    this.putAway.hidden = this.notes.length === 0;
+    this.band.dataset.tone = isAlarm ? "bad" : first?.level === "note" ? "note" : "wait";
+    if (this.text.textContent !== text) this.text.textContent = text;
+    if (this.text.title !== title) this.text.title = title;
     // Read aloud when there is another sign, and not whenever a number changes.
-    const kinds = signs.map(({ sign }) => sign).join(" ");
+    const kinds = shown.map(({ sign }) => sign).join(" ");
     this.band.setAttribute("role", kinds === this.announced ? "group" : "alert");
     this.announced = kinds;
     if (isAlarm) this.sound();
     else this.soundedAt = -Infinity;
+  }
+
+  /** The notes that are shown are not shown again. */
+  private put(): void {
+    for (const note of this.notes) this.away.add(note);
+    this.band.hidden = true;
+    try {
+      localStorage.setItem(key, [...this.away].join(" "));
+    } catch {
+      // Then they come back when the page is loaded again.
+    }
   }
 
   private switch(): void {
@@ -78,5 +110,14 @@ export class Signs {
       tone.start(audio.currentTime + place * 0.25);
       tone.stop(audio.currentTime + place * 0.25 + 0.2);
     }
+  }
+}
+
+/** The notes that were put away in this browser. */
+function kept(): string[] {
+  try {
+    return (localStorage.getItem(key) ?? "").split(" ").filter((note) => note !== "");
+  } catch {
+    return [];
   }
 }

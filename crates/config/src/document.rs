@@ -75,20 +75,39 @@ impl Document {
     pub(crate) fn invalid(&self, error: TableError) -> ConfigError {
         let is_overridden = !self.overrides.is_empty();
         match error {
-            TableError::Toml(error, _) if is_overridden => {
-                self.with_problem(None, self.told(&in_words(&error.to_string())))
+            // Lines are those of the file, which are not those of the text that the overrides are in.
+            TableError::Toml(error, place) if is_overridden => {
+                let key = key_at(&self.text, &place);
+                let named = key.as_ref().map_or_else(String::new, |key| format!("{key}: "));
+                let problem = self.told(&format!("{named}{}", in_words(error.message())));
+                self.with_problem(key.and_then(|key| self.place_in_file(&key)), problem)
             }
             TableError::Toml(error, place) => {
                 let place = place_of(&self.text, place.start);
                 self.with_problem(Some(place), in_words(error.message()))
             }
             TableError::Setting(error) if is_overridden => {
-                self.with_problem(None, self.told(&error.to_string()))
+                self.with_problem(self.place_in_file(&error.key), self.told(&error.to_string()))
             }
             TableError::Setting(error) => {
                 self.with_problem(locate(&self.text, &error.key), error.to_string())
             }
         }
+    }
+
+    /// Where the value of `key` stands in the file; none if it is overridden.
+    fn place_in_file(&self, key: &str) -> Option<Place> {
+        let is_set = self.overrides.iter().any(|assignment| {
+            let set = assignment.split('=').next().unwrap_or_default().trim();
+            // In overrides `detector` stands for the section.
+            let key = match set.strip_prefix("detector.") {
+                Some(_) => key.split_once('.').map_or(key, |(_, own)| own),
+                None => key,
+            };
+            let set = set.strip_prefix("detector.").unwrap_or(set);
+            key.strip_prefix(set).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+        });
+        locate(&self.file_text, key).filter(|_| !is_set)
     }
 
     fn told(&self, problem: &str) -> String {

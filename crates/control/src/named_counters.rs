@@ -1,5 +1,6 @@
 //! All counters of a run, in order and by name.
 
+use evforge_core::alarm::AlarmKind;
 use evforge_core::counter::{CounterInfo, CounterSnapshot, Unit};
 use evforge_core::run_state::RunState;
 use std::collections::HashSet;
@@ -24,7 +25,7 @@ pub const UPTIME: &str = "main.uptime";
 pub const DETECTOR: &str = "detector";
 
 /// Every counter that has been declared, whether it has counted or not: those of the detector and of the pulses, of each
-/// other stage of the run, of each output, and the time since the start in seconds. Their order is the same in every
+/// other stage of the run, of each output, how many alarms of each kind are raised, and the time since the start in seconds. Their order is the same in every
 /// state of a run.
 pub fn named_counters(state: &RunState) -> Vec<NamedCounter> {
     let mut all = Vec::new();
@@ -47,6 +48,12 @@ pub fn named_counters(state: &RunState) -> Vec<NamedCounter> {
         let stage = format!("output.{}", output.id);
         add(&stage, &CounterSnapshot::of(&output.counters));
         add(&stage, &output.own);
+    }
+    let alarms = state.alarms();
+    for kind in AlarmKind::ALL {
+        let value = alarms.iter().filter(|alarm| alarm.kind == *kind).count() as u64;
+        let name = format!("alarms.{}", kind.name());
+        all.push(NamedCounter { name, value, unit: Unit::Times, help: kind.meaning() });
     }
     let help = "Seconds since the run began.";
     all.push(NamedCounter { name: UPTIME.into(), value: state.elapsed.as_secs(), unit: Unit::Times, help });

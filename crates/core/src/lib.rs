@@ -48,6 +48,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod alarm;
 pub mod batch_filler;
 pub mod beam_monitor;
 pub mod change;

@@ -1,5 +1,6 @@
 //! One output at one moment: how far it has come, and what happened to the events that it was offered.
 
+use crate::alarm::{Alarm, AlarmKind};
 use crate::counter::CounterSnapshot;
 use crate::quantity::grouped;
 
@@ -73,30 +74,27 @@ impl OutputState {
         self.failure.is_none() && (self.may_drop || lost == 0)
     }
 
-    /// What is wrong with it, for people; none if nothing is.
-    pub fn alarm(&self) -> Option<String> {
-        if let Some(failure) = &self.failure {
-            return Some(format!("FAILED OUTPUT: {}: {failure}", self.name));
-        }
-        if let Some(waiting) = &self.waiting {
-            let dropped = self.counters.dropped;
-            let lost =
-                if dropped > 0 { format!(" {dropped} events were dropped so far.") } else { String::new() };
-            return Some(format!("{} is waiting: {waiting}.{lost}", self.name));
-        }
-        if self.counters.failed > 0 {
-            return Some(format!(
-                "{}: {} events were refused by the other side",
-                self.name, self.counters.failed
-            ));
-        }
-        if self.counters.dropped > 0 && !self.may_drop {
-            return Some(format!(
-                "{}: {} events were dropped, it is too slow",
-                self.name, self.counters.dropped
-            ));
-        }
-        self.late_events()
+    /// The worst that is wrong with it; none if nothing is.
+    pub fn alarm(&self) -> Option<Alarm> {
+        let Self { id, name, counters, .. } = self;
+        let (kind, short, text) = if let Some(failure) = &self.failure {
+            (AlarmKind::OutputFailed, "has failed", format!("FAILED OUTPUT: {name}: {failure}"))
+        } else if let Some(waiting) = &self.waiting {
+            let lost = match counters.dropped {
+                0 => String::new(),
+                dropped => format!(" {dropped} events were dropped so far."),
+            };
+            (AlarmKind::OutputWaiting, "waits", format!("{name} is waiting: {waiting}.{lost}"))
+        } else if counters.failed > 0 {
+            let text = format!("{name}: {} events were refused by the other side", counters.failed);
+            (AlarmKind::OutputRefused, "is refused events", text)
+        } else if counters.dropped > 0 && !self.may_drop {
+            let text = format!("{name}: {} events were dropped, it is too slow", counters.dropped);
+            (AlarmKind::OutputDropped, "has dropped events", text)
+        } else {
+            (AlarmKind::EventsLate, "has late events", self.late_events()?)
+        };
+        Some(Alarm::new(kind, format!("{id} {short}"), text).about(id.clone()))
     }
 
     /// Events of a file that are in no order of time; none if there are none.
@@ -136,18 +134,23 @@ mod tests {
         let mut state = OutputState { name: "events in a.csv".into(), ..Default::default() };
         assert!(state.is_whole() && state.alarm().is_none());
         state.counters.dropped = 7;
-        assert!(!state.is_whole() && state.alarm().is_some_and(|alarm| alarm.contains("too slow")));
+        assert!(!state.is_whole() && state.alarm().is_some_and(|alarm| alarm.text.contains("too slow")));
         state.may_drop = true;
         assert!(state.is_whole() && state.alarm().is_none());
         state.may_drop = false;
         (state.counters.dropped, state.counters.failed) = (0, 3);
         assert!(
-            !state.is_whole() && state.alarm().is_some_and(|alarm| alarm.contains("3 events were refused"))
+            !state.is_whole()
+                && state.alarm().is_some_and(|alarm| alarm.text.contains("3 events were refused"))
         );
         (state.counters.dropped, state.counters.failed) = (7, 0);
         state.waiting = Some("no space left".into());
-        assert!(state.alarm().is_some_and(|alarm| alarm.contains("is waiting: no space left. 7 events")));
+        assert!(
+            state.alarm().is_some_and(|alarm| alarm.text.contains("is waiting: no space left. 7 events"))
+        );
         state.failure = Some("gone".into());
-        assert!(!state.is_whole() && state.alarm().is_some_and(|alarm| alarm.starts_with("FAILED OUTPUT")));
+        assert!(
+            !state.is_whole() && state.alarm().is_some_and(|alarm| alarm.text.starts_with("FAILED OUTPUT"))
+        );
     }
 }

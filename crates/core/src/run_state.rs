@@ -1,5 +1,6 @@
 //! The state of a run at one moment: what report, page, status line and event files say, from one place.
 
+use crate::alarm::{HostHealth, RecentLoss};
 use crate::counter::{CounterSnapshot, Role, Unit};
 use crate::feed::Feed;
 use crate::ledger::{DetectorLedger, Loss};
@@ -26,9 +27,13 @@ pub struct RunState {
     pub losses: LossBreakdown,
     /// What the pattern of losses suggests, in whole sentences.
     pub hints: Vec<String>,
+    /// The sources that lose packets at this moment.
+    pub recent_losses: Vec<RecentLoss>,
+    /// Disks and clock of this host, as far as the run depends on them.
+    pub health: HostHealth,
     /// What is wrong with receiving, or was, in whole sentences. For everything that needs a person see
-    /// [`RunState::all_alarms`].
-    pub alarms: Vec<String>,
+    /// [`RunState::alarms`](crate::alarm).
+    pub receiving: Vec<String>,
     /// What is wrong with the input itself.
     pub faults: Vec<InputFault>,
     /// Why the detector forms no events any more, if it has failed.
@@ -46,21 +51,6 @@ pub struct RunState {
 }
 
 impl RunState {
-    /// Everything that needs a person, in whole sentences: the detector, receiving, outputs, the recording.
-    pub fn all_alarms(&self) -> Vec<String> {
-        let failure = self.detector_failure.as_ref();
-        let detector =
-            failure.map(|why| format!("the detector has failed, and forms no further events: {why}"));
-        let outputs = self.outputs.iter().filter_map(OutputState::alarm);
-        let others = self.stopped_by.iter().chain(&self.record_alarm).cloned();
-        detector.into_iter().chain(self.input_alarms()).chain(outputs).chain(others).collect()
-    }
-
-    /// What is wrong with receiving and with what came.
-    pub fn input_alarms(&self) -> impl Iterator<Item = String> + '_ {
-        self.alarms.iter().chain(self.faults.iter().map(|fault| &fault.text)).cloned()
-    }
-
     /// How many packets were lost, as far as sequences and the counters of this host can know.
     pub fn loss(&self) -> Loss {
         self.ledger.packets().loss().and(self.losses.after_the_last)

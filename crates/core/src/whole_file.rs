@@ -131,6 +131,14 @@ fn silent(patience: Duration) -> Error {
     Error::new(ErrorKind::TimedOut, text)
 }
 
+/// What to look at when a file cannot be made.
+pub const WRITE_HINT: &str = "does the folder exist, and may you write there?";
+
+/// Why `what` cannot be written to a file, for people: the same words for every output.
+pub fn not_writable(what: &str, path: &Path, error: &Error) -> String {
+    format!("{what} cannot be written to {}: {error} ({WRITE_HINT})", path.display())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -55,6 +55,7 @@ fn tried(
         input: open_until(path, port, config, stop).ok()?,
         outputs: Vec::new(),
         clock: Arc::new(SystemClock::start()),
+        health: Default::default(),
         on_waiting: Arc::new(|_| {}),
         samples: None,
         stop,

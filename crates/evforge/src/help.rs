@@ -236,13 +236,11 @@ const EXAMPLES: &[(&str, &[&str])] = &[
 ];
 
 /// What people type because others have it: the command, what is behind it, and what does that here.
-const MEANT: [(&str, &str, &str); 7] = [
+const MEANT: [(&str, &str, &str); 5] = [
     ("ctl", "start", "evforge ctl run start"),
     ("ctl", "stop", "evforge ctl run stop"),
     ("ctl", "status", "evforge ctl state"),
     ("kafka", "list", "evforge kafka topics"),
-    ("run", "--kafka", "--set outputs.kafka.brokers=localhost:9092 (docs/kafka.md)"),
-    ("serve", "--kafka", "--set outputs.kafka.brokers=localhost:9092 (docs/kafka.md)"),
     (
         "write",
         "--structure",

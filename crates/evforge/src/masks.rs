@@ -36,6 +36,7 @@ pub(crate) fn masks(arguments: &MasksArguments) -> Result<ExitStatus, CommandErr
         input: open_until(&arguments.capture.path()?, arguments.capture.port, &config, &stop)?,
         outputs: Vec::new(),
         clock: Arc::new(SystemClock::start()),
+        health: Default::default(),
         on_waiting: Arc::new(|_| {}),
         samples: None,
         stop: &stop,

@@ -1,6 +1,7 @@
 //! What commands print and write: standard output that may be closed, files that are whole or absent.
 
 use crate::CommandError;
+use evforge_core::whole_file::not_writable;
 use evforge_net::staged_file::{StagedFile, is_standard_output};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io::{ErrorKind, Write};
@@ -130,12 +131,7 @@ pub(crate) fn check_writable<'a>(
 ) -> Result<(), CommandError> {
     for path in paths {
         // A staged file that is dropped leaves nothing behind.
-        StagedFile::create(path).map(drop).map_err(|error| {
-            format!(
-                "{what} cannot be written to {}: {error} (does the folder exist, and may you write there?)",
-                path.display()
-            )
-        })?;
+        StagedFile::create(path).map(drop).map_err(|error| not_writable(what, path, &error))?;
     }
     Ok(())
 }

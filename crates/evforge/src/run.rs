@@ -1,7 +1,9 @@
 //! `evforge run`: form events from readouts, of a capture file or live.
 
 use crate::CommandError;
-use crate::arguments::{EndArguments, IdentityArguments, Inputs, LogArguments, Method, TopicArguments};
+use crate::arguments::{
+    EndArguments, IdentityArguments, Inputs, LogArguments, ReceivingArguments, TopicArguments,
+};
 use crate::configuration::{read_configuration, read_with_library};
 use crate::control::{ControlArguments, ControlPorts};
 use crate::exit_status::ExitStatus;
@@ -19,7 +21,6 @@ use crate::signals::stop_on_signals;
 use crate::status_line::StatusLine;
 use clap::Args;
 use evforge_config::{Config, TimeSpan};
-use evforge_core::endpoint::host;
 use evforge_core::packet_source::PacketSource;
 use evforge_core::placement::Placement;
 use evforge_core::run_state::{InputFault, LedgerTotals, RunState};
@@ -30,7 +31,7 @@ use evforge_pipeline::capture_run::CaptureRun;
 use evforge_pipeline::live_run::{LiveObserver, LiveRun, open_receivers};
 use evforge_pipeline::report::{RunReport, grouped, scaled};
 use serde_json::json;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -55,18 +56,8 @@ pub(crate) struct RunArguments {
     inputs: Inputs<0, 1>,
     #[command(flatten)]
     topic: TopicArguments,
-    /// Receive at this local address [configuration: receive.address]
-    #[arg(long, short = 'i', env = "EVFORGE_ADDRESS", value_name = "HOST", value_parser = host, help_heading = "Receiving")]
-    address: Option<IpAddr>,
-    /// Receive at this UDP port [configuration: receive.address]; from a capture, take only what was sent to it
-    #[arg(long, short = 'p', env = "EVFORGE_PORT", value_name = "PORT", help_heading = "Receiving")]
-    port: Option<u16>,
-    /// Receive by AF_XDP (xdp), through a kernel socket (socket), or whichever suits (auto) [configuration: receive.method]
-    #[arg(long, env = "EVFORGE_RECEIVE", value_name = "METHOD", help_heading = "Receiving")]
-    receive: Option<Method>,
-    /// Receive from this network interface by AF_XDP [configuration: receive.interface]
-    #[arg(long, env = "EVFORGE_INTERFACE", value_name = "NAME", help_heading = "Receiving")]
-    interface: Option<String>,
+    #[command(flatten)]
+    receiving: ReceivingArguments,
     // Of live runs, and of topics that are followed; a capture ends by itself.
     #[command(flatten)]
     end: EndArguments,
@@ -153,7 +144,7 @@ pub(crate) fn run(arguments: &RunArguments, registry: &Registry) -> Result<ExitS
     let stop = stop_on_signals()?;
     let ports = ControlPorts::open(&config, named_overrides(arguments))?;
     let mut ending = Ending::alongside(plans.takes_standard_output());
-    let topic = arguments.topic.input(&config, arguments.port)?;
+    let topic = arguments.topic.input(&config, arguments.receiving.port)?;
     let report = if let Some(topic) = topic {
         // Before the outputs: what is wrong with the topic leaves no files.
         let packets = topic.open(&stop)?;
@@ -163,21 +154,18 @@ pub(crate) fn run(arguments: &RunArguments, registry: &Registry) -> Result<ExitS
         report
     } else if let Some(input) = &input {
         let mut outputs = plans.open(&config, Some(ports.access()), &stop)?;
-        let packets = open_until(input, arguments.port, &config, &stop)?;
+        let packets = open_until(input, arguments.receiving.port, &config, &stop)?;
         let mut report = run_packets(arguments, &config, packets, &mut outputs, ports, &stop)?;
-        if let Some(port) = arguments.port.filter(|_| LedgerTotals::of(&report.state.ledger).packets == 0) {
+        if let Some(port) =
+            arguments.receiving.port.filter(|_| LedgerTotals::of(&report.state.ledger).packets == 0)
+        {
             let others = streams_to_other_ports(input, port).map(InputFault::no_use);
             report.state.faults.extend(others);
         }
         outputs.finish(&report, &mut ending);
         report
     } else {
-        let address = arguments.address.unwrap_or(config.receive.address.ip());
-        let port = arguments.port.unwrap_or(config.receive.address.port());
-        config.receive.address = SocketAddr::new(address, port);
-        if let Some(method) = arguments.receive {
-            config.receive.method = method.setting();
-        }
+        arguments.receiving.apply(&mut config);
         tell_what_matters(&config);
         let receivers = open_receivers(&config, arguments.record.is_some())?;
         let plans = plans.advised(advice(&config));
@@ -193,6 +181,7 @@ pub(crate) fn run(arguments: &RunArguments, registry: &Registry) -> Result<ExitS
             control,
             config: &config,
             outputs: std::mem::take(&mut outputs.events),
+            health: outputs.health.clone(),
             clock: Arc::clone(&outputs.clock),
             samples: outputs.samples.take(),
             stop: &stop,
@@ -237,8 +226,7 @@ fn read_config(arguments: &RunArguments) -> Result<Config, CommandError> {
 
 /// Keys of the configuration that options of their own set, with the names of these.
 fn named_overrides(arguments: &RunArguments) -> Vec<(String, String)> {
-    let interface = |name: &String| (format!("receive.interface={name:?}"), "--interface".to_owned());
-    arguments.interface.iter().map(interface).chain(arguments.control.overrides()).collect()
+    arguments.receiving.overrides().chain(arguments.control.overrides()).collect()
 }
 
 /// Forms the events of packets that are not live.
@@ -263,6 +251,7 @@ fn run_packets(
         input: packets,
         outputs: std::mem::take(&mut outputs.events),
         clock: Arc::clone(&outputs.clock),
+        health: outputs.health.clone(),
         on_waiting: Arc::new(
             |text| tracing::warn!(target: group::OUTPUT, lead = "evforge", "{text}. It continues by itself; Ctrl-C ends the run."),
         ),
@@ -299,29 +288,17 @@ pub(crate) struct Observer<'a, F> {
     tells_where: bool,
     /// Called with the address once packets can be sent to it.
     ready: F,
-    /// The problems reported so far.
-    /// Without the numbers in it, which may rise.
-    told: Vec<String>,
 }
 
 impl<'a, F: FnMut(SocketAddr)> Observer<'a, F> {
     /// `ready` is called with the address once packets can be sent to it.
     pub(crate) fn new(outputs: &'a Outputs, quiet: bool, ready: F) -> Self {
-        Self { outputs, line: StatusLine::new(quiet), quiet, tells_where: true, ready, told: Vec::new() }
+        Self { outputs, line: StatusLine::new(quiet), quiet, tells_where: true, ready }
     }
 
     /// The same, where everybody knows already where packets are received and where the page is.
     pub(crate) fn of_a_further_phase(self) -> Self {
         Self { tells_where: false, ..self }
-    }
-
-    /// Says what went wrong, once; again if it has become something else than other numbers (how long it lasts).
-    fn tell(&mut self, problem: String) {
-        let without_numbers = problem.replace(|c: char| c.is_ascii_digit() || c == '.', "");
-        if !self.told.contains(&without_numbers) {
-            tracing::warn!(target: group::INPUT, lead = "evforge", "{problem}");
-            self.told.push(without_numbers);
-        }
     }
 }
 
@@ -344,9 +321,6 @@ impl<F: FnMut(SocketAddr)> LiveObserver for Observer<'_, F> {
 
     fn status(&mut self, state: &RunState) {
         self.line.show(state);
-        for alarm in state.all_alarms() {
-            self.tell(alarm);
-        }
     }
 }
 

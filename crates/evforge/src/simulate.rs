@@ -251,6 +251,7 @@ fn form(
         input: Box::new(source),
         outputs: std::mem::take(&mut outputs.events),
         clock: Arc::clone(&outputs.clock),
+        health: outputs.health.clone(),
         on_waiting: Arc::new(
             |text| tracing::warn!(target: evforge_log::group::OUTPUT, lead = "evforge", "{text}. It continues by itself; Ctrl-C ends the run."),
         ),

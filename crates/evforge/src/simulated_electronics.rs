@@ -90,6 +90,7 @@ impl Electronics {
             control,
             config,
             outputs: std::mem::take(&mut outputs.events),
+            health: outputs.health.clone(),
             clock: Arc::clone(&outputs.clock),
             samples: None,
             stop: all_sent,

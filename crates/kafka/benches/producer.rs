@@ -195,7 +195,6 @@ fn evforge(address: &str, topic: &str, batches: &[Arc<PulsedBatch>]) -> Result<M
         clock: Arc::clone(&clock),
         monitor: None,
         advice: None,
-        folders: Vec::new(),
         control: None,
         kept: None,
         packets: None,

@@ -32,10 +32,13 @@ pub fn send_pulses(
     stop: &AtomicBool,
     ends_after: Option<Duration>,
 ) -> Result<Sent, LabError> {
-    let started = Instant::now();
     let mut sender = ElectronicsSender::new(address, Pace::OwnTiming { speed: 1.0 }, own_addresses);
     let mut neutrons = 0;
-    while !stop.load(Ordering::Relaxed) && ends_after.is_none_or(|limit| started.elapsed() < limit) {
+    // From the first pulse on, which there is however busy the host.
+    let mut started: Option<Instant> = None;
+    let is_over = |started: Instant| ends_after.is_some_and(|limit| started.elapsed() >= limit);
+    while !stop.load(Ordering::Relaxed) && !started.is_some_and(is_over) {
+        started.get_or_insert_with(Instant::now);
         let pulse = simulation.next_pulse();
         neutrons += pulse.truth.len() as u64;
         sender.send(&pulse.packets, stop)?;

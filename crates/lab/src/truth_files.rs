@@ -3,6 +3,7 @@
 use crate::LabError;
 use crate::simulated_source::SimulationObserver;
 use evforge_core::packet_source::SourceError;
+use evforge_core::whole_file::not_writable;
 use evforge_net::staged_file::StagedFile;
 use evforge_sim::faults::log::FaultLog;
 use evforge_sim::isis::{TrueFrame, frames};
@@ -53,10 +54,8 @@ struct FaultFile {
 
 impl FaultFile {
     fn create(path: &Path) -> Result<Self, String> {
-        let file = StagedFile::create(path).map_err(|error| {
-            let question = "does the folder exist, and may you write there?";
-            format!("the log of faults cannot be written to {}: {error} ({question})", path.display())
-        })?;
+        let file =
+            StagedFile::create(path).map_err(|error| not_writable("the log of faults", path, &error))?;
         Ok(Self { path: path.to_owned(), file })
     }
 

@@ -19,7 +19,7 @@ const COMPARED: usize = 1024;
 const SHOWN: usize = 200;
 /// So much more may be said of one place of the source with different texts.
 const OF_A_PLACE: u32 = 10;
-/// So much more may be said of what somebody has switched on to see it.
+/// So much more may be said of each packet, which somebody has switched on to see.
 const OF_DETAILS: u32 = 40;
 
 /// Counts messages that are the same.
@@ -67,7 +67,7 @@ impl Limiter {
         if self.repeats == 0 || record.always {
             return true;
         }
-        let most = self.repeats.saturating_mul(if record.level >= Level::Debug { OF_DETAILS } else { 1 });
+        let most = self.repeats.saturating_mul(if record.level >= Level::Trace { OF_DETAILS } else { 1 });
         let mut of_place = DefaultHasher::new();
         (record.place, record.group.index()).hash(&mut of_place);
         let mut of_text = of_place.clone();
@@ -258,6 +258,7 @@ mod tests {
             (0..1000).filter(|_| limiter.admit(record, now, &mut Vec::new())).count()
         };
         assert_eq!(admitted(&Record { always: true, ..record("a list") }), 1000);
+        assert_eq!(admitted(&Record { level: Level::Debug, ..record("readouts refused") }), 5);
         assert_eq!(admitted(&Record { level: Level::Trace, ..record("a batch") }), 200);
         let mut never = Limiter::new(0, SPAN);
         assert!((0..1000).all(|_| never.admit(&record("a"), Instant::now(), &mut Vec::new())));

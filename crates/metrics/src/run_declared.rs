@@ -7,7 +7,7 @@ metrics! {
     FEED: Gauge, "run", "feed", None, ["state"], "What comes in: 1 for the state that holds (waiting, live, stalled, rejecting, ended), 0 for the others.";
     PACKET_AGO: Gauge, "run", "since_packet_seconds", Some("seconds"), [], "Time since the newest packet; absent before the first.";
     EVENT_AGO: Gauge, "run", "since_event_seconds", Some("seconds"), [], "Time since the newest event; absent before the first.";
-    ALARMS: Gauge, "run", "alarms", None, [], "What needs a person at this moment: the number of sentences that page and report show as alarms.";
+    ALARMS: Gauge, "run", "alarms", None, ["alarm"], "What needs a person at this moment: how many alarms of each kind are raised.";
     HINTS: Gauge, "run", "hints", None, [], "What the pattern of losses suggests: the number of sentences.";
     UNACCOUNTED: Gauge, "run", "unaccounted", None, [], "What the laws of the counters leave over: 0 unless the program has a fault.";
     DETECTOR_FAILED: Gauge, "run", "detector_failed", None, [], "1 if the detector forms no events any more.";

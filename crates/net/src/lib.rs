@@ -90,6 +90,7 @@ pub mod freed_memory;
 pub mod helper;
 pub mod host_check;
 pub mod host_counters;
+pub mod host_health;
 pub mod interfaces;
 pub mod kernel_counters;
 pub mod lateness;

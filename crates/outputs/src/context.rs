@@ -13,7 +13,6 @@ use evforge_core::run_identity::RunIdentity;
 use evforge_core::run_state::{OutputState, RunState};
 use evforge_core::time::Clock;
 use std::fmt;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -90,8 +89,6 @@ pub struct OutputContext {
     pub monitor: Option<Arc<dyn MonitorControl>>,
     /// What to look at while no packets come; none where none are received.
     pub advice: Option<Arc<dyn HostAdvice>>,
-    /// The folders that the outputs of the run write to.
-    pub folders: Vec<PathBuf>,
     /// For an output that serves requests (the page): where they go. None where nobody can ask.
     pub control: Option<ControlAccess>,
     /// What outlives this run in the same program; none where there is one run only.

@@ -16,6 +16,7 @@ use evforge_core::output::{Output, OutputError, OutputProgress, Taken};
 use evforge_core::pulsed::{Pulse, PulsedBatch};
 use evforge_core::run_state::RunState;
 use evforge_core::time::Clock;
+use evforge_core::whole_file::not_writable;
 use evforge_net::staged_file::shown;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -98,12 +99,8 @@ impl FramesOutput {
     /// # Errors
     /// If it cannot be made: the folder does not exist or cannot be written to.
     pub fn create(path: &Path, clock: Arc<dyn Clock>) -> Result<Self, OutputError> {
-        let file = LineFile::create(path).map_err(|error| {
-            OutputError::Final(format!(
-                "the frames cannot be written to {}: {error} (does the folder exist, and may you write there?)",
-                path.display()
-            ))
-        })?;
+        let file = LineFile::create(path)
+            .map_err(|error| OutputError::Final(not_writable("the frames", path, &error)))?;
         let flushed = clock.elapsed();
         Ok(Self {
             path: path.to_owned(),

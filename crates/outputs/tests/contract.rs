@@ -43,7 +43,10 @@ fn what_finds_no_room_is_dropped_by_the_policy_for_that_output_only() {
         batches.for_each(|batch| set.offer(batch, never()));
         let state = &set.states()[0];
         assert_eq!((state.counters.dropped, state.counters.queued), (194, 6));
-        assert!(is_balanced(state) && state.alarm().is_some_and(|alarm| alarm.contains("194")), "{state:?}");
+        assert!(
+            is_balanced(state) && state.alarm().is_some_and(|alarm| alarm.text.contains("194")),
+            "{state:?}"
+        );
         slow.script().is_stalled = false;
         let outcomes = end(set);
         assert_eq!(outcomes[0].state.counters.accepted, 6);
@@ -121,7 +124,7 @@ fn o6_what_may_pass_is_tried_again_and_told_while_it_lasts() {
     let mut set = start(&[(&output, QueueSettings::COMPLETE)], true);
     batches(0..8, 2).into_iter().for_each(|batch| set.offer(batch, never()));
     wait_until("the alarm", || {
-        set.states()[0].alarm().is_some_and(|alarm| alarm.contains("take cannot be done now"))
+        set.states()[0].alarm().is_some_and(|alarm| alarm.text.contains("take cannot be done now"))
     });
     // From now on it can be done.
     let retries = MOST - std::mem::take(&mut output.script().take).len();
@@ -159,7 +162,7 @@ fn o7_after_a_final_failure_nothing_but_abandon_is_called_and_the_others_go_on()
         assert_eq!(state.note.as_deref(), Some("what is left"));
         assert!(
             is_balanced(state)
-                && state.alarm().is_some_and(|alarm| alarm.contains("FAILED OUTPUT: scripted"))
+                && state.alarm().is_some_and(|alarm| alarm.text.contains("FAILED OUTPUT: scripted"))
         );
         assert_eq!(outcomes[1].state.counters.committed, 100);
     }

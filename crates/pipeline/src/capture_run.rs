@@ -12,6 +12,7 @@ use crate::series::LedgerSeries;
 use crate::skipped_frames;
 use crate::verdict::{no_event, nothing_read};
 use evforge_config::{Config, InputSettings};
+use evforge_core::alarm::{AlarmHistory, HostHealth};
 use evforge_core::counter::CounterSnapshot;
 use evforge_core::feed::FeedWatch;
 use evforge_core::losses::LossBreakdown;
@@ -24,6 +25,7 @@ use evforge_core::run_state::{InputFault, RunState};
 use evforge_core::time::Clock;
 use evforge_detect::adc_readout::SampleSink;
 use evforge_detect::settings::SettingsError;
+use evforge_net::host_health::HostHealthReader;
 use evforge_outputs::packet_tap::PacketTap;
 use evforge_outputs::{OnWaiting, OutputSet, QueueSettings};
 use std::sync::Arc;
@@ -99,6 +101,8 @@ pub struct CaptureRun<'a> {
     pub control: RunControl,
     /// The clock of the run.
     pub clock: Arc<dyn Clock>,
+    /// The disks of this host.
+    pub health: HostHealthReader,
     /// Is given a sentence when an output begins to wait for a cause to pass, and the run with it.
     pub on_waiting: OnWaiting,
 }
@@ -142,6 +146,7 @@ impl CaptureRun<'_> {
             progress: &mut progress,
             samples: writing.as_ref(),
             control: self.control,
+            health: self.health,
         };
         run.show_to_control();
         let mut ending = if input.threads == 1 {
@@ -186,6 +191,7 @@ impl CaptureRun<'_> {
             recording: None,
             latency: None,
             series: LedgerSeries::default(),
+            alarms: AlarmHistory::default(),
             output_latencies: Vec::new(),
             clock: None,
             state: RunState { elapsed, ..state },
@@ -210,6 +216,7 @@ struct Run<'a, P> {
     progress: &'a mut P,
     samples: Option<&'a SampleWriting>,
     control: RunControl,
+    health: HostHealthReader,
 }
 
 impl<P: FnMut(RunProgress)> Run<'_, P> {
@@ -249,16 +256,19 @@ impl<P: FnMut(RunProgress)> Run<'_, P> {
             .filter_map(|(_, counters)| nothing_taken(counters))
             .map(InputFault::no_use)
             .collect();
+        let now = self.clock.elapsed();
         let around = Surroundings {
-            alarms: Vec::new(),
-            feed: self.forming.feed(self.clock.elapsed(), &ledger),
-            elapsed: self.clock.elapsed().saturating_sub(self.started),
+            receiving: Vec::new(),
+            feed: self.forming.feed(now, &ledger),
+            elapsed: now.saturating_sub(self.started),
+            // The clock of this host gives stamps to what is received, and to nothing that is read.
+            health: HostHealth { clock_synchronised: None, ..self.health.latest() },
             stages,
             hints: loss_hints(&ledger, &losses, &self.config.pulses),
             losses,
             samples: self.samples.map(SampleWriting::state),
         };
-        let mut state = compose(&self.forming, ledger, around);
+        let mut state = compose(&mut self.forming, ledger, around);
         state.faults.extend(nothing);
         state
     }

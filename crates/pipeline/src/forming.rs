@@ -6,6 +6,7 @@ use crate::monitor_tap::MonitorTap;
 use crate::run_control::{ControlledDetector, RunControl};
 use crate::trace::{self, Before, Traced};
 use evforge_config::Config;
+use evforge_core::alarm::LossWatch;
 use evforge_core::counter::CounterSnapshot;
 use evforge_core::detector::{Detector, form, form_rest};
 use evforge_core::event::EventBatch;
@@ -42,6 +43,8 @@ pub(crate) struct Forming<'a> {
     misfit: Misfit,
     /// Whether data come in.
     feed: FeedWatch,
+    /// Which sources lose packets.
+    losses: LossWatch,
     /// What others ask of the run.
     control: ControlledDetector,
 }
@@ -75,6 +78,7 @@ impl<'a> Forming<'a> {
             latency: None,
             misfit,
             feed,
+            losses: LossWatch::default(),
             control: ControlledDetector::default(),
         }
     }
@@ -259,6 +263,11 @@ impl<'a> Forming<'a> {
         let refused = self.misfit.refused_lately(now, ledger);
         let not_formed = self.packets.as_ref().map_or(0, PacketInlets::not_formed);
         self.feed.observe(now, ledger.handed_over() + not_formed, self.handed_on(), refused)
+    }
+
+    /// Puts the sources that lose packets into a state.
+    pub(crate) fn look_for_losses(&mut self, state: &mut RunState) {
+        self.losses.look(state);
     }
 
     /// How the detector's clock relates to the calendar: decided at the latest now.

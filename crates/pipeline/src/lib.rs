@@ -5,6 +5,7 @@
 //! | forming the events of a capture file | [`capture_run`] |
 //! | forming the events of packets as they come in | [`live_run`] |
 //! | what a run reports at its end | [`report`] |
+//! | which alarms begin and end, in the log | [`alarm_log`] |
 //! | what a run was worth | [`verdict`] |
 //! | what of a capture did not become packets | [`skipped_frames`] |
 //! | recording packets into files, and what that reports | [`record_run`], [`record_report`] |
@@ -25,6 +26,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod alarm_log;
 pub mod capture_run;
 mod figures;
 mod forming;

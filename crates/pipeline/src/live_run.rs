@@ -6,6 +6,7 @@
 //! Wall-clock time decides only when something is *shown*: after a pause, what is already closed is
 //! published. Events themselves depend on the packets alone.
 
+use crate::alarm_log::AlarmLog;
 use crate::figures::listed;
 use crate::forming::Forming;
 use crate::in_turn::InTurn;
@@ -28,6 +29,7 @@ use evforge_core::time::Clock;
 use evforge_detect::adc_readout::SampleSink;
 use evforge_net::clock::ClockReport;
 use evforge_net::host_counters::HostCounterReader;
+use evforge_net::host_health::HostHealthReader;
 use evforge_net::live_receiver::LiveReceiver;
 use evforge_net::receiver_group::ReceiverGroup;
 use evforge_net::record::{RecordQueue, Recorder, RecordingWriter};
@@ -64,6 +66,8 @@ pub struct LiveRun<'a> {
     pub record: Option<(RecordingWriter, RecordQueue)>,
     /// The clock of the run.
     pub clock: Arc<dyn Clock>,
+    /// Disks and clock of the host.
+    pub health: HostHealthReader,
 }
 
 /// Opens the receive backends that a configuration asks for, at least one, and joins its multicast groups.
@@ -164,6 +168,8 @@ impl LiveRun<'_> {
             series: LedgerSeries::default(),
             wants_stop: false,
             control: self.control,
+            health: self.health,
+            alarms: AlarmLog::default(),
             observer,
         };
         if watch.control.is_used() {
@@ -202,6 +208,7 @@ impl LiveRun<'_> {
         watch.control.show(&shared);
         let mut series = std::mem::take(&mut watch.series);
         series.end(&shared);
+        let alarms = std::mem::take(&mut watch.alarms).end(&shared);
         drop(watch);
         let outcomes = forming.end(Some(&shared), || false);
         let samples = writing.map(|writing| writing.end(true));
@@ -214,6 +221,7 @@ impl LiveRun<'_> {
             recording,
             latency,
             series,
+            alarms,
             output_latencies: Vec::new(),
             clock: Some(clock),
             state: RunState { elapsed: self.clock.elapsed().saturating_sub(started), ..state },

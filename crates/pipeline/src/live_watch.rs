@@ -1,5 +1,6 @@
 //! What a live run tells while it is under way: what is closed, about ten times a second, and its state, once a second.
 
+use crate::alarm_log::AlarmLog;
 use crate::forming::Forming;
 use crate::loss_hints::loss_hints;
 use crate::run_control::RunControl;
@@ -12,6 +13,7 @@ use evforge_core::pulse::PulseTrain;
 use evforge_core::run_state::RunState;
 use evforge_core::time::Clock;
 use evforge_net::host_counters::{HostCounterReader, HostCounters};
+use evforge_net::host_health::HostHealthReader;
 use evforge_net::losses::{self, LossBreakdown, LossCounts};
 use evforge_net::session::ReceiveState;
 use std::net::SocketAddr;
@@ -46,6 +48,10 @@ pub(crate) struct Watch<'a, O> {
     /// An output wants the run to stop.
     pub(crate) wants_stop: bool,
     pub(crate) control: RunControl,
+    /// Disks and clock of the host.
+    pub(crate) health: HostHealthReader,
+    /// The alarms from the start.
+    pub(crate) alarms: AlarmLog,
     pub(crate) observer: &'a mut O,
 }
 
@@ -77,6 +83,7 @@ impl<O: LiveObserver> Watch<'_, O> {
         }
         self.shown = now;
         self.series.observe(&state);
+        self.alarms.observe(&state);
         forming.outputs().show(&state);
         self.observer.status(&state);
     }
@@ -90,13 +97,15 @@ impl<O: LiveObserver> Watch<'_, O> {
     ) -> RunState {
         let ledger = forming.ledger();
         let losses = self.losses(&ledger, receiving, host);
+        let now = self.clock.elapsed();
         let around = Surroundings {
-            feed: forming.feed(self.clock.elapsed(), &ledger),
-            elapsed: self.clock.elapsed().saturating_sub(self.started),
+            feed: forming.feed(now, &ledger),
+            elapsed: now.saturating_sub(self.started),
+            health: self.health.latest(),
             stages: stages(receiving, &host),
             hints: hints(&ledger, &losses, &self.pulses, receiving),
             losses,
-            alarms: receiving.alarms.clone(),
+            receiving: receiving.alarms.clone(),
             samples: self.samples.map(SampleWriting::state),
         };
         compose(forming, ledger, around)

@@ -9,13 +9,14 @@ use crate::frames;
 use crate::latency::LatencySummary;
 use crate::record_report::{recording_json, recording_lines};
 use crate::report_lines::{
-    beam_monitor_text, change_lines, output_lines, packets_text, raw_packets_text, source_lines,
+    alarm_lines, beam_monitor_text, change_lines, output_lines, packets_text, raw_packets_text, source_lines,
     unnumbered_text,
 };
 use crate::series::LedgerSeries;
 use crate::skipped_frames;
 use crate::time_source;
 use crate::verdict::{InputEnd, Verdict, verdict_of};
+use evforge_core::alarm::{AlarmHistory, AlarmRecord};
 use evforge_core::beam_monitor::BeamMonitorData;
 use evforge_core::change::Change;
 use evforge_core::counter::{CounterSnapshot, Law, Unit};
@@ -76,6 +77,8 @@ pub struct RunReport {
     pub latency: Option<LatencySummary>,
     /// Packets and events over time, of a live run.
     pub series: LedgerSeries,
+    /// The alarms of a live run from its start, with their times.
+    pub alarms: AlarmHistory,
     /// From the arrival of packets to each output, in their order; none where that was not measured.
     pub output_latencies: Vec<Option<LatencySummary>>,
     /// The clock of the stamps, of a live run.
@@ -186,7 +189,9 @@ impl RunReport {
             report["run"] = json!(self.identity);
         }
         report["streams"][0]["hints"] = json!(state.hints);
-        report["streams"][0]["alarms"] = state.input_alarms().map(Value::from).collect();
+        report["streams"][0]["alarms"] =
+            state.alarms().into_iter().map(|alarm| Value::from(alarm.text)).collect();
+        report["alarms"] = self.alarms.records().iter().map(alarm_json).collect();
         if let Some(reason) = &state.stopped_by {
             report["stopped_by"] = json!(reason);
         }
@@ -283,7 +288,10 @@ impl RunReport {
             line(&format!("  {}", loss.title), format!("{} {}", grouped(loss.packets), loss.location));
         }
         for alarm in state.input_alarms() {
-            line("ALARM", alarm);
+            line("ALARM", alarm.text);
+        }
+        for (title, content) in alarm_lines(&self.alarms) {
+            line(title, content);
         }
         for hint in &state.hints {
             line("  hint", hint.clone());
@@ -425,6 +433,18 @@ fn source_json(source: &SourceLedger, unlocated: u64) -> Value {
         "gaps": gaps,
         "gaps_not_listed": source.gaps_forgotten,
         "restarts": restarts,
+    })
+}
+
+fn alarm_json(record: &AlarmRecord) -> Value {
+    let AlarmRecord { alarm, began_unix_ns, lasted, .. } = record;
+    json!({
+        "alarm": alarm.kind.name(),
+        "rank": alarm.kind.rank().name(),
+        "about": alarm.about,
+        "text": alarm.text,
+        "began_ns": began_unix_ns,
+        "lasted_s": lasted.map(|lasted| lasted.as_secs_f64()),
     })
 }
 

@@ -1,9 +1,11 @@
 //! The lines that a report has for people: packets, sources, beam monitors, outputs.
 
 use crate::figures::grouped;
+use evforge_core::alarm::{AlarmHistory, AlarmRecord};
 use evforge_core::beam_monitor::{BeamMonitorData, MonitorSum};
 use evforge_core::change::Change;
 use evforge_core::counter::Unit;
+use evforge_core::feed::in_words;
 use evforge_core::ledger::{DetectorLedger, PacketLedger, SourceLedger};
 use evforge_core::run_state::{OutputState, RunState, count_in_words};
 use evforge_outputs::packet_tap::PACKET_TAP;
@@ -14,6 +16,22 @@ const NAMED_SOURCES: usize = 8;
 
 /// Changes of parameters that a report names: the last ones.
 const NAMED_CHANGES: usize = 8;
+
+/// Alarms that a report names: the first ones.
+const NAMED_ALARMS: usize = 16;
+
+/// A line for each alarm of a live run, with its time since the start.
+pub(crate) fn alarm_lines(alarms: &AlarmHistory) -> Vec<(&'static str, String)> {
+    let records = alarms.records();
+    let line = |AlarmRecord { alarm, began, lasted, .. }: &AlarmRecord| {
+        let lasted =
+            lasted.map_or_else(|| "until the end".to_owned(), |lasted| format!("for {}", in_words(lasted)));
+        ("  alarm", format!("at {:.0} s, {lasted}: {}", began.as_secs_f64(), alarm.short))
+    };
+    let more = records.len().saturating_sub(NAMED_ALARMS) as u64 + alarms.not_kept();
+    let more = (more > 0).then(|| ("  alarm", format!("{} more", grouped(more))));
+    records.iter().take(NAMED_ALARMS).map(line).chain(more).collect()
+}
 
 /// A line for each of the last changes.
 pub(crate) fn change_lines(changes: &[Change]) -> Vec<String> {

@@ -1,6 +1,7 @@
 //! Puts together what is known of a run at one moment: for outputs, page, status line and report alike.
 
 use crate::forming::{Forming, with_pulses};
+use evforge_core::alarm::HostHealth;
 use evforge_core::counter::CounterSnapshot;
 use evforge_core::detector::Detector;
 use evforge_core::feed::Feed;
@@ -24,15 +25,17 @@ pub(crate) struct Surroundings {
     pub(crate) losses: LossBreakdown,
     /// What the pattern of losses suggests.
     pub(crate) hints: Vec<String>,
+    /// The host.
+    pub(crate) health: HostHealth,
     /// What is wrong with receiving.
-    pub(crate) alarms: Vec<String>,
+    pub(crate) receiving: Vec<String>,
     /// The file for averaged waveforms, which is no output of events.
     pub(crate) samples: Option<OutputState>,
 }
 
 /// The state of a run.
-pub(crate) fn compose(forming: &Forming<'_>, ledger: DetectorLedger, around: Surroundings) -> RunState {
-    let Surroundings { elapsed, feed, mut stages, losses, mut hints, alarms, samples } = around;
+pub(crate) fn compose(forming: &mut Forming<'_>, ledger: DetectorLedger, around: Surroundings) -> RunState {
+    let Surroundings { elapsed, feed, mut stages, losses, mut hints, health, receiving, samples } = around;
     if let Some((stage, counters)) = forming.packet_counters() {
         hints.extend(dropped_packets(&counters));
         stages.push((stage, counters));
@@ -45,14 +48,16 @@ pub(crate) fn compose(forming: &Forming<'_>, ledger: DetectorLedger, around: Sur
     };
     let mut outputs = forming.outputs().states();
     outputs.extend(samples);
-    RunState {
+    let mut state = RunState {
         elapsed,
         feed,
         ledger,
         stages,
         losses,
         hints,
-        alarms,
+        recent_losses: Vec::new(),
+        health,
+        receiving,
         faults,
         detector_failure: forming.failure(),
         stopped_by: forming.outputs().wants_stop().map(str::to_owned),
@@ -60,7 +65,9 @@ pub(crate) fn compose(forming: &Forming<'_>, ledger: DetectorLedger, around: Sur
         vetoes: forming.vetoes(),
         outputs,
         calendar: None,
-    }
+    };
+    forming.look_for_losses(&mut state);
+    state
 }
 
 /// What to do if packets that outputs have asked for found no room.

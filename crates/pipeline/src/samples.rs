@@ -6,6 +6,7 @@
 
 use crate::report::grouped;
 use evforge_core::run_state::OutputState;
+use evforge_core::whole_file::not_writable;
 use evforge_detect::adc_readout::{MeanValue, SampleSink};
 use evforge_outputs::line_file::{Kept, LineFile};
 use std::io::Write;
@@ -90,12 +91,7 @@ impl SampleFile {
             file.line(|line| line.write_all(b"channel,time_ns,mean\n"))?;
             Ok(file)
         };
-        let file = begin().map_err(|error: std::io::Error| {
-            format!(
-                "the averaged waveforms cannot be written to {}: {error} (does the folder exist, and may you write there?)",
-                path.display()
-            )
-        })?;
+        let file = begin().map_err(|error| not_writable("the averaged waveforms", path, &error))?;
         Ok(Self { path: path.to_owned(), file })
     }
 

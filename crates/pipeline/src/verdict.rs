@@ -68,7 +68,7 @@ pub(crate) fn verdict_of(
     let worst = faults.map(|fault| fault.kind.into()).max().unwrap_or(Verdict::Good);
     let is_done = state.detector_failure.is_none()
         && state.stopped_by.is_none()
-        && state.alarms.is_empty()
+        && state.receiving.is_empty()
         && state.outputs.iter().all(OutputState::is_whole)
         && recording.is_none_or(Recording::is_whole);
     let execution = match input {

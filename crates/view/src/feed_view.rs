@@ -12,7 +12,8 @@ pub(crate) fn of(streams: &[Arc<Accumulator>], now: Instant) -> FeedState {
     view(&feeds.max_by_key(Feed::urgency).unwrap_or_default())
 }
 
-fn feed_of(stream: &Accumulator, now: Instant) -> Feed {
+/// The feed of one stream at this moment.
+pub(crate) fn feed_of(stream: &Accumulator, now: Instant) -> Feed {
     let state = stream.state();
     let told = state.as_ref().map(|state| &state.run.feed);
     match stream.input() {

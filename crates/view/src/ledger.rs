@@ -6,6 +6,7 @@ use crate::protocol::{
     BalanceState, BeamMonitorState, DiscardState, LedgerState, LocatedLoss, OutputView, PacketState,
     SourceState,
 };
+use evforge_core::alarm::{Alarm, AlarmKind};
 use evforge_core::beam_monitor::BeamMonitorData;
 use evforge_core::counter::{CounterSnapshot, Law, Role};
 use evforge_core::ledger::{Loss, PacketLedger, SourceLedger};
@@ -109,7 +110,13 @@ fn add_losses(state: &mut LedgerState, run: &evforge_core::run_state::RunState) 
 
 /// What needs attention, then what the patterns of losses suggest.
 pub(crate) fn alarms(states: &[(&str, &ObservedState)]) -> Vec<String> {
-    let alarms = states.iter().flat_map(|(_, observed)| observed.run.all_alarms());
+    // What has a number that changes every second is in the band of signs only.
+    let is_still = |alarm: &Alarm| {
+        use AlarmKind::{Clock, DiskFull, DiskLow, InputFailed, Loss, NoData, Rejecting};
+        !matches!(alarm.kind, Clock | DiskFull | DiskLow | InputFailed | Loss | NoData | Rejecting)
+    };
+    let alarms = states.iter().flat_map(|(_, observed)| observed.run.alarms()).filter(is_still);
+    let alarms = alarms.map(|alarm| alarm.text);
     let hints = states.iter().flat_map(|(_, observed)| observed.run.hints.iter().cloned());
     alarms.chain(hints).collect()
 }

@@ -16,7 +16,6 @@ use evforge_core::run_state::RunState;
 use evforge_outputs::{HostAdvice, MonitorControl};
 use evforge_picture::PictureSet;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -108,8 +107,6 @@ pub struct ViewOptions {
     pub monitor: Option<Arc<dyn MonitorControl>>,
     /// What to look at while no packets come, which the page then shows. Default: none.
     pub advice: Option<Arc<dyn HostAdvice>>,
-    /// Folders that the run writes to: the page says when their disks are nearly full. Default: none.
-    pub folders: Vec<PathBuf>,
     /// Where requests go that ask the run or change it, and the token of the latter. Default: none, and nothing can be changed,
     /// the monitor data neither.
     pub control: Option<ControlAccess>,
@@ -149,7 +146,6 @@ impl ViewOptions {
             at_start: None,
             monitor: None,
             advice: None,
-            folders: Vec::new(),
             control: None,
         }
     }

@@ -320,12 +320,14 @@ json_object! {
     /// What needs a person, in a few words.
     #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
     pub struct SignState {
-        /// "no_data", "rejecting", "failed", "loss", "unaccounted", "output_failed", "output_waiting", "disk" or "clock".
+        /// The kind of the alarm: "no_data", "loss", "disk_full" and so on (docs/operating.md has all of them).
         pub sign: &'static str,
-        /// "alarm" (data are lost, or will be at once) or "warning".
+        /// "alarm" (data at risk), "warning" (check the host) or "note".
         pub level: &'static str,
-        /// In a few words: "12 packets lost in the last minute".
+        /// In a few words: "12 packets of FEC 1 lost".
         pub text: String,
+        /// In a sentence, with what to do.
+        pub sentence: String,
     }
 }
 

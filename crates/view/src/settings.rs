@@ -148,7 +148,6 @@ impl OutputPlan for ViewSettings {
             views: self.views,
             monitor: context.monitor.clone(),
             advice: context.advice.clone(),
-            folders: context.folders.clone(),
             control: context.control.clone(),
             beam_monitors: context.ledger.beam_monitors.iter().map(|data| data.plan().clone()).collect(),
             pixel_ids: context.pixel_ids.clone(),

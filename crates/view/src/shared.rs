@@ -18,7 +18,7 @@ use crate::options::ViewOptions;
 use crate::protocol::{
     API_VERSION, GeometryState, Hello, Limits, Now, PROTOCOL_VERSION, SpectrumState, State, StreamState,
 };
-use crate::signs::Watch;
+use crate::signs::signs;
 use crate::spectrum::SpectrumBins;
 use crate::views::{self, ViewState};
 use evforge_metrics::{Format, Host, Section, run_metrics, text};
@@ -45,7 +45,6 @@ pub(crate) struct Shared {
     streams: Mutex<Vec<Arc<Accumulator>>>,
     pub(crate) history: Mutex<History>,
     pub(crate) series: SeriesHistory,
-    pub(crate) watch: Watch,
     pub(crate) beam: BeamBoard,
     pub(crate) advice: Advice,
     /// Of all runs that are shown one after the other.
@@ -79,7 +78,6 @@ impl Shared {
             streams: Mutex::default(),
             history: Mutex::new(History::new(Instant::now())),
             series: SeriesHistory::new(started_ms),
-            watch: Watch::new(&options.folders),
             beam: BeamBoard::default(),
             advice: Advice::new(options.advice.clone()),
             clients,
@@ -206,7 +204,7 @@ impl Shared {
         Now {
             time_ms: unix_ms(),
             input: input_name(&streams),
-            signs: self.watch.signs(&feed, ledger.as_ref(), &outputs),
+            signs: signs(&streams, now),
             advice: self.advice.told(),
             feed,
             events: streams.iter().map(|stream| stream.events()).sum(),

@@ -226,7 +226,11 @@ fn errors_of_overrides_name_the_override() {
         "{error}"
     );
     let error = parse(GOOD, &["gdgem.sortin.forward_jump=1us"]).unwrap_err();
-    assert!(error.contains("unknown field `sortin`"), "{error}");
+    assert!(error.contains("unknown field `sortin`") && !error.contains(" at line "), "{error}");
+    // Another mistake has the line of the file, whatever is overridden besides.
+    let wrong = GOOD.replace("22.5ns\"\nmarker", "22.5\"\nmarker");
+    let error = parse(&wrong, &["input.threads=2"]).unwrap_err();
+    assert!(error.starts_with("test.toml:8:18: with --set input.threads=2: "), "{error}");
 }
 
 /// Found by fuzzing: reading a configuration took the memory that it asked for.

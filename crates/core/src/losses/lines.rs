@@ -2,6 +2,7 @@
 
 use super::PIECE;
 use super::breakdown::{LocatedLoss, LossBreakdown};
+use crate::quantity::grouped;
 
 /// A line of a report.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,6 +31,21 @@ impl LossBreakdown {
             lines.push(LossLine { title: "lost", packets: self.unlocated, location });
         }
         lines
+    }
+
+    /// Where the packets of the run were lost, in a few words.
+    pub fn place(&self) -> String {
+        let located = self
+            .locations
+            .iter()
+            .map(|loss| format!("{} in the {}", grouped(loss.packets), loss.location.in_words()));
+        let unlocated = (self.unlocated > 0)
+            .then(|| format!("{} seen by no counter of this host", grouped(self.unlocated)));
+        let places: Vec<String> = located.chain(unlocated).collect();
+        format!(
+            "of this run: {}",
+            if places.is_empty() { "place unknown".to_owned() } else { places.join(", ") }
+        )
     }
 
     fn line(&self, loss: &LocatedLoss) -> LossLine {

@@ -40,6 +40,7 @@ pub(super) fn state(answer: &Value) -> String {
         ("seconds", "elapsed_s"),
         ("input", "input"),
         ("packets", "packets"),
+        ("lost", "packets_lost"),
         ("events", "events"),
         ("calibration", "calibration_mode"),
     ]

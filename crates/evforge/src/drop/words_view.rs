@@ -2,6 +2,7 @@
 
 use crate::CommandError;
 use crate::arguments::PageNameArguments;
+use evforge_core::alarm::LossWatch;
 use evforge_core::counter::CounterSnapshot;
 use evforge_core::geometry::LogicalGeometry;
 use evforge_core::ledger::{DetectorLedger, SourceLedger};
@@ -16,6 +17,7 @@ use evforge_net::losses::{self, LossBreakdown, LossCounts};
 use evforge_view::{LiveSink, LiveView, ViewOptions};
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// What is known of a stream.
 #[derive(Clone, Default)]
@@ -36,6 +38,9 @@ pub(super) struct WordsView {
     view: LiveView,
     sink: LiveSink,
     streams: Vec<StreamWords>,
+    started: Instant,
+    /// Which streams lose packets.
+    losing: LossWatch,
 }
 
 impl WordsView {
@@ -70,7 +75,8 @@ impl WordsView {
             above: vec![0; WORDS],
             ..StreamWords::default()
         };
-        Ok(Self { view, sink, streams: ports.iter().map(empty).collect() })
+        let streams = ports.iter().map(empty).collect();
+        Ok(Self { view, sink, streams, started: Instant::now(), losing: LossWatch::default() })
     }
 
     /// Where the page is.
@@ -103,7 +109,10 @@ impl WordsView {
         let mut losses = self.losses();
         losses.unlocated = ledger.packets().lost.saturating_sub(losses.placed());
         // An output of pictures does not fail.
-        let _ = self.sink.observe(&Arc::new(RunState { ledger, losses, ..RunState::default() }));
+        let elapsed = self.started.elapsed();
+        let mut state = RunState { elapsed, ledger, losses, ..RunState::default() };
+        self.losing.look(&mut state);
+        let _ = self.sink.observe(&Arc::new(state));
     }
 
     /// What sockets have dropped, each those of its stream, and AF_XDP of all.

@@ -23,6 +23,7 @@ use evforge_core::time::Clock;
 use evforge_kafka::producer::KafkaSettings;
 use evforge_log::{console, group};
 use evforge_metrics::graphite::GraphiteSettings;
+use evforge_net::host_health::HostHealthReader;
 use evforge_outputs::QueueSettings;
 use evforge_outputs::Registry;
 use evforge_outputs::csv::CsvSettings;
@@ -83,6 +84,9 @@ pub(crate) struct OutputArguments {
     /// Write the events as NeXus (HDF5) [configuration: outputs.nexus.file]
     #[arg(long, env = "EVFORGE_NEXUS", value_name = "FILE", value_parser = text_path())]
     pub(crate) nexus: Option<PathBuf>,
+    /// Send the events to Kafka: BROKERS or BROKERS/TOPIC [configuration: outputs.kafka]
+    #[arg(long, env = "EVFORGE_KAFKA", value_name = "BROKERS")]
+    pub(crate) kafka: Option<String>,
     /// What to do if the NeXus file exists; refuse, unless the configuration sets something else [configuration:
     /// outputs.nexus.if_exists]
     #[arg(long, value_enum, help_heading = "More outputs")]
@@ -92,7 +96,13 @@ pub(crate) struct OutputArguments {
     pub(crate) view: Option<SocketAddr>,
     /// A further name by which browsers may call this host; repeatable
     /// [configuration: outputs.view.host_names]
-    #[arg(long = "view-name", env = "EVFORGE_VIEW_NAME", value_name = "NAME", value_delimiter = ',')]
+    #[arg(
+        long = "view-name",
+        env = "EVFORGE_VIEW_NAME",
+        value_name = "NAME",
+        value_delimiter = ',',
+        help_heading = "More outputs"
+    )]
     pub(crate) view_names: Vec<String>,
     /// Where a web server in front of the live view passes it on (https://view.example.org); may be given several times
     /// [configuration: outputs.view.origins]
@@ -131,7 +141,11 @@ impl OutputArguments {
     /// The short forms: option, name of the output, key, value.
     fn short_forms(&self) -> Vec<(&'static str, &'static str, &'static str, String)> {
         let file = |path: &Option<PathBuf>| path.as_ref().map(|path| path.display().to_string());
+        let kafka = self.kafka.as_deref().map(|text| text.split_once('/').unwrap_or((text, "")));
+        let text = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
         let given = [
+            ("--kafka", "kafka", "brokers", kafka.map(|(brokers, _)| brokers.to_owned())),
+            ("--kafka", "kafka", "topic", kafka.and_then(|(_, topic)| text(topic))),
             ("--events", "csv", "file", file(&self.events)),
             ("--frames", "frames", "file", file(&self.frames)),
             ("--nexus", "nexus", "file", file(&self.nexus)),
@@ -224,6 +238,8 @@ pub(crate) struct Outputs {
     pub(crate) packets: PacketTap,
     /// The clock of the run.
     pub(crate) clock: Arc<dyn Clock>,
+    /// Clock and disks of the host, to be handed to the run.
+    pub(crate) health: HostHealthReader,
     report: Option<PathBuf>,
     monitor_file: Option<PathBuf>,
     page: Option<SocketAddr>,

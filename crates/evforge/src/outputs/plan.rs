@@ -14,6 +14,7 @@ use evforge_core::run_state::OutputCounters;
 use evforge_core::settings::SettingsError;
 use evforge_core::time::Clock;
 use evforge_net::clock::SystemClock;
+use evforge_net::host_health::HostHealthReader;
 use evforge_net::staged_file::is_standard_output;
 use evforge_outputs::packet_tap::PacketTap;
 use evforge_outputs::{HostAdvice, IfExists, Kept, OutputContext, PlannedOutput, Registry};
@@ -193,7 +194,6 @@ impl OutputPlans {
             clock: Arc::new(SystemClock::start()) as Arc<dyn Clock>,
             monitor: None,
             advice: self.advice.clone(),
-            folders: self.folders(),
             control: None,
             kept: None,
             packets: None,
@@ -227,6 +227,7 @@ impl OutputPlans {
         kept: Option<Kept>,
     ) -> Result<Outputs, CommandError> {
         let mut context = self.context(config)?;
+        let health = HostHealthReader::start(&self.folders())?;
         let [report, monitor_file, samples] = self.files;
         check_writable("the report", report.iter().map(|file| &file.path))?;
         check_writable("the monitor data", monitor_file.iter().map(|file| &file.path))?;
@@ -272,6 +273,7 @@ impl OutputPlans {
             monitor,
             packets,
             clock: context.clock,
+            health,
             report: report.map(|file| file.path),
             monitor_file,
             page,

@@ -25,7 +25,7 @@ mod run_topic;
 mod supervisor;
 
 use crate::CommandError;
-use crate::arguments::{IdentityArguments, LogArguments};
+use crate::arguments::{IdentityArguments, LogArguments, ReceivingArguments};
 use crate::control::{ControlArguments, ControlPorts};
 use crate::exit_status::ExitStatus;
 use crate::host::tell_what_matters;
@@ -49,8 +49,13 @@ use supervisor::Supervisor;
 #[derive(Args)]
 pub(crate) struct ServeArguments {
     /// Configuration of the instrument (TOML; examples are in configs/); read again for each run
-    #[arg(value_name = "CONFIG", env = "EVFORGE_CONFIG")]
-    config: PathBuf,
+    #[arg(value_name = "CONFIG", env = "EVFORGE_CONFIG", required_unless_present = "config_option")]
+    config: Option<PathBuf>,
+    /// The same, as other commands take it
+    #[arg(id = "config_option", long = "config", short = 'f', value_name = "FILE")]
+    config_option: Option<PathBuf>,
+    #[command(flatten)]
+    receiving: ReceivingArguments,
     /// Begin with a run, and do not wait for one to be started [configuration: serve.start_at_once]
     #[arg(long)]
     start: bool,
@@ -76,13 +81,40 @@ pub(crate) struct ServeArguments {
 }
 
 impl ServeArguments {
+    /// The configuration, which may be named in two ways; an option wins over the environment.
+    fn path(&self) -> Result<PathBuf, CommandError> {
+        let is_of_environment =
+            |path: &PathBuf| std::env::var_os("EVFORGE_CONFIG").is_some_and(|named| named == *path);
+        match (&self.config, &self.config_option) {
+            (Some(argument), Some(option)) if argument != option && !is_of_environment(argument) => {
+                Err(format!(
+                    "the configuration is named twice: {} and --config {}",
+                    argument.display(),
+                    option.display()
+                )
+                .into())
+            }
+            (argument, option) => option
+                .as_ref()
+                .or(argument.as_ref())
+                .cloned()
+                .ok_or_else(|| "no configuration is named".into()),
+        }
+    }
+
     /// Keys of the configuration that options of their own set, with the names of these.
     fn named_overrides(&self) -> Vec<(String, String)> {
         let record = |file: &PathBuf| {
             (format!("serve.record={:?}", file.display().to_string()), "--record".to_owned())
         };
         let at_once = self.start.then(|| ("serve.start_at_once=true".to_owned(), "--start".to_owned()));
-        self.record.iter().map(record).chain(at_once).chain(self.control.overrides()).collect()
+        self.record
+            .iter()
+            .map(record)
+            .chain(at_once)
+            .chain(self.receiving.overrides())
+            .chain(self.control.overrides())
+            .collect()
     }
 }
 
@@ -91,8 +123,9 @@ pub(crate) fn serve(arguments: ServeArguments, registry: Registry) -> Result<Exi
     let named = arguments.named_overrides();
     let of_options = named.iter().map(|(assignment, _)| assignment.clone());
     let overrides = arguments.overrides.iter().cloned().chain(of_options).collect();
-    let ServeArguments { config, record_limits, outputs, identity, log, quiet, .. } = arguments;
-    let source = Arc::new(Source { path: config, overrides, outputs, identity, registry });
+    let path = arguments.path()?;
+    let ServeArguments { receiving, record_limits, outputs, identity, log, quiet, .. } = arguments;
+    let source = Arc::new(Source { path, overrides, receiving, outputs, identity, registry });
     let first = source.between_runs()?;
     log.set_up(&first.config.log, &first.config.name, quiet)?;
     for note in &first.config.notes {

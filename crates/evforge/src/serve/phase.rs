@@ -2,7 +2,7 @@
 
 use super::own_files::check_own_files;
 use crate::CommandError;
-use crate::arguments::IdentityArguments;
+use crate::arguments::{IdentityArguments, ReceivingArguments};
 use crate::configuration::read_configuration;
 use crate::outputs::{OutputArguments, OutputPlans, fill_file_names};
 use crate::same_file::NamedFiles;
@@ -33,6 +33,7 @@ pub(super) struct Phase {
 pub(super) struct Source {
     pub(super) path: PathBuf,
     pub(super) overrides: Vec<String>,
+    pub(super) receiving: ReceivingArguments,
     pub(super) outputs: OutputArguments,
     /// What all runs are called, unless somebody says something else for one of them.
     pub(super) identity: IdentityArguments,
@@ -46,6 +47,7 @@ impl Source {
     /// What is wrong with it.
     pub(super) fn config(&self, further: &[String]) -> Result<Config, CommandError> {
         let mut config = read_configuration(&self.path, &[&self.overrides[..], further].concat())?;
+        self.receiving.apply(&mut config);
         self.outputs.apply(&mut config);
         self.identity.apply(&mut config)?;
         Ok(config)

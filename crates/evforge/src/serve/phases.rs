@@ -118,6 +118,7 @@ impl Phases<'_> {
             control,
             config: &config,
             outputs: std::mem::take(&mut outputs.events),
+            health: outputs.health.clone(),
             clock: Arc::clone(&outputs.clock),
             samples: outputs.samples.take(),
             stop: &self.stop,
@@ -160,10 +161,11 @@ impl Phases<'_> {
             // A disk that is full is said where files are written; the next start looks at files that are whole.
             let _ = self.number_file.end(number);
         }
+        // Between runs nothing is kept, but what was received until the end of the service is told.
+        if !self.quiet && (is_run || self.end.load(Ordering::Relaxed)) {
+            ending.print(&report.to_text());
+        }
         if is_run {
-            if !self.quiet {
-                ending.print(&report.to_text());
-            }
             self.runs.has_ended(ended(started, &report, ending.is_good()));
         }
         Ok(())

@@ -88,8 +88,8 @@ pub(super) fn run_state(
     let sequence = ledger.packets().lost;
     let receiver = receiving.losses;
     let losses = join(&LossCounts { sequence, receiver, numbered: true, ..LossCounts::default() });
-    let alarms = receiving.alarms.into_iter().chain(alarm).collect();
-    RunState { elapsed: progress.elapsed, feed, ledger, losses, alarms, ..RunState::default() }
+    let receiving = receiving.alarms.into_iter().chain(alarm).collect();
+    RunState { elapsed: progress.elapsed, feed, ledger, losses, receiving, ..RunState::default() }
 }
 
 /// The packets of a receiving thread. How many were sent is known as long as no train is missing as a whole, and of none the end.

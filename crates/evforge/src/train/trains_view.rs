@@ -3,6 +3,7 @@
 use super::train_ledger::{TrainFeed, run_state};
 use crate::CommandError;
 use crate::arguments::PageNameArguments;
+use evforge_core::alarm::LossWatch;
 use evforge_core::geometry::LogicalGeometry;
 use evforge_core::output::Output;
 use evforge_core::pulse::PulseTrain;
@@ -43,6 +44,7 @@ pub(super) struct TrainsView {
     /// The intensities of each module by the number of the pulse.
     intensities: Vec<Vec<u64>>,
     feed: TrainFeed,
+    losses: LossWatch,
     sources: Vec<String>,
     numbers_are_checked: bool,
     shown_at: Option<Instant>,
@@ -96,6 +98,7 @@ impl TrainsView {
             means: vec![0; rows * columns * modules],
             intensities: vec![vec![0; pulses]; modules],
             feed: TrainFeed::new(),
+            losses: LossWatch::default(),
             sources: content.sources.iter().map(named).collect(),
             numbers_are_checked: content.numbers_are_checked,
             shown_at: None,
@@ -116,7 +119,8 @@ impl TrainsView {
         self.renew();
         self.sink.set_events(progress.assembly.trains_good + progress.assembly.trains_kept);
         let feed = self.feed.now(progress);
-        let state = run_state(progress, &self.sources, self.numbers_are_checked, feed);
+        let mut state = run_state(progress, &self.sources, self.numbers_are_checked, feed);
+        self.losses.look(&mut state);
         // An output of pictures does not fail.
         let _ = self.sink.observe(&Arc::new(state));
     }

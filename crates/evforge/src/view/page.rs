@@ -6,6 +6,7 @@ use super::status::Status;
 use crate::CommandError;
 use crate::page_address::page_text;
 use evforge_config::Config;
+use evforge_core::alarm::LossWatch;
 use evforge_core::beam_monitor::BeamMonitorPlan;
 use evforge_core::counter::CounterSnapshot;
 use evforge_core::event::EventBatch;
@@ -67,6 +68,7 @@ pub(super) struct Page {
     frames: FrameTally,
     offered: u64,
     watch: FeedWatch,
+    losses: LossWatch,
     started: Instant,
     shown: Option<Instant>,
     status: Status,
@@ -113,6 +115,7 @@ impl Page {
             frames: FrameTally::default(),
             offered: 0,
             watch: FeedWatch::new(STALLED_AFTER, Duration::ZERO),
+            losses: LossWatch::default(),
             started: Instant::now(),
             shown: None,
             status: Status::new(arguments.quiet),
@@ -204,14 +207,16 @@ impl Page {
             notes: self.notes.clone(),
             ..DetectorLedger::default()
         };
-        RunState {
+        let mut state = RunState {
             elapsed: now,
             feed,
             ledger,
             outputs: vec![page],
             faults: source.faults.into_iter().map(InputFault::incomplete).collect(),
-            alarms: source.alarms,
+            receiving: source.alarms,
             ..RunState::default()
-        }
+        };
+        self.losses.look(&mut state);
+        state
     }
 }

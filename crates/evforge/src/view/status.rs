@@ -2,17 +2,18 @@
 
 use evforge_core::run_state::RunState;
 use evforge_log::console;
+use evforge_pipeline::alarm_log::AlarmLog;
 use evforge_pipeline::report::{grouped, scaled};
 use std::io::IsTerminal;
 use std::time::Duration;
 
-/// One line that changes every second on a terminal, or a line in ten seconds elsewhere. What is wrong is said once.
+/// One line that changes every second on a terminal, or a line in ten seconds elsewhere. The log has the alarms.
 pub(super) struct Status {
     quiet: bool,
     terminal: bool,
     /// When the last line was shown, and messages, bytes and events by then.
     before: (Duration, (u64, u64, u64)),
-    told: Vec<String>,
+    alarms: AlarmLog,
 }
 
 impl Status {
@@ -22,20 +23,13 @@ impl Status {
             quiet,
             terminal: std::io::stderr().is_terminal(),
             before: Default::default(),
-            told: Vec::new(),
+            alarms: AlarmLog::default(),
         }
     }
 
     /// Shows a state, with the messages (or pulses), bytes and events that have come, if it is time to.
     pub(super) fn show(&mut self, state: &RunState, came: (u64, u64, u64)) {
-        for problem in state.input_alarms() {
-            let without_numbers =
-                problem.replace(|letter: char| letter.is_ascii_digit() || letter == '.', "");
-            if !self.told.contains(&without_numbers) {
-                tracing::warn!(target: evforge_log::group::INPUT, lead = "evforge", "{problem}");
-                self.told.push(without_numbers);
-            }
-        }
+        self.alarms.observe(state);
         let (shown, (messages, bytes, events)) = self.before;
         let interval = Duration::from_secs(if self.terminal { 1 } else { 10 });
         let passed = state.elapsed.saturating_sub(shown);

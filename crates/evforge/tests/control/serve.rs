@@ -7,8 +7,8 @@ use evforge_testkit::patience::patience;
 use rdkafka::ClientConfig;
 use rdkafka::producer::{BaseProducer, BaseRecord, Producer as _};
 use serde_json::{Value, json};
-use std::io::{BufRead as _, BufReader};
-use std::net::UdpSocket;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{TcpStream, UdpSocket};
 use std::os::unix::net::UnixDatagram;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
@@ -26,6 +26,8 @@ struct Service {
     /// Where it receives.
     packets: String,
     said: Arc<Mutex<String>>,
+    /// Standard output: the reports.
+    printed: tempfile::NamedTempFile,
 }
 
 impl Drop for Service {
@@ -46,11 +48,12 @@ impl Service {
 
     fn spawn(command: &mut Command, folder: &Path) -> Self {
         let [port] = free_ports();
+        let printed = tempfile::NamedTempFile::new().expect("a file");
         let mut child = command
             .args(["--view", "127.0.0.1:0", "--set", &format!("receive.address=\"127.0.0.1:{port}\"")])
             .env("EVFORGE_TOKEN", TOKEN)
             .current_dir(folder)
-            .stdout(Stdio::null())
+            .stdout(printed.reopen().expect("the file"))
             .stderr(Stdio::piped())
             .spawn()
             .expect("the program starts");
@@ -73,7 +76,7 @@ impl Service {
                 .map_while(Result::ok)
                 .for_each(|line| heard.lock().expect("nobody has panicked").push_str(&format!("{line}\n")));
         });
-        Self { child, url, packets: format!("127.0.0.1:{port}"), said }
+        Self { child, url, packets: format!("127.0.0.1:{port}"), said, printed }
     }
 
     fn said(&self) -> String {
@@ -102,8 +105,13 @@ impl Service {
 
     /// Sends it packets: how many. They have come when this returns.
     fn replay(&self) -> u64 {
+        self.replay_of("gdgem-srs")
+    }
+
+    /// The same with another capture.
+    fn replay_of(&self, name: &str) -> u64 {
         let before = self.packets_so_far();
-        let capture = workspace().join("data/gdgem-srs.pcapng");
+        let capture = workspace().join("data").join(name).with_extension("pcapng");
         let sent =
             evforge(&["replay", capture.to_str().expect("text"), "--to", &self.packets, "--rate", "2kpps"]);
         let said = text(&sent.stdout);
@@ -242,6 +250,69 @@ fn runs_follow_one_another_each_with_files_and_a_ledger_of_its_own() {
 }
 
 /// After a kill the files of the run are recovered, and the numbers go on.
+/// What a request without a body answers.
+fn asked(address: &str, path: &str) -> String {
+    let mut stream = TcpStream::connect(address).expect("somebody listens");
+    let request = format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).expect("a request");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("an answer");
+    answer.split_once("\r\n\r\n").expect("a body").1.to_owned()
+}
+
+/// Lost packets, then silence, and nobody looks at the page: log, `ctl`, command port, metrics and report have both.
+#[test]
+fn a_loss_and_a_silence_are_told_everywhere() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let [port] = free_ports();
+    let command_port = format!("control.command_port=\"127.0.0.1:{port}\"");
+    let service =
+        Service::start(folder.path(), &["--set", &command_port, "--set", "receive.stalled_after=\"1s\""]);
+    // Three packets of this capture were lost.
+    service.replay_of("gdgem-srs-faults");
+    let alarms = || service.ctl(&["state"])["alarms"].to_string();
+    wait_until("loss and silence are alarms", || {
+        alarms().contains(" lost") && alarms().contains("No data for")
+    });
+    assert_eq!(service.ctl(&["state"])["packets_lost"], 3);
+    for (alarm, words) in [("loss", " lost"), ("no_data", "No data for")] {
+        wait_until("it is in the log, with what to do", || {
+            service
+                .said()
+                .lines()
+                .any(|line| line.contains(words) && (line.contains("docs/loss.md") || line.contains("cable")))
+        });
+        let page: Value =
+            serde_json::from_str(&asked(service.url.trim_start_matches("http://"), "/api/state.json"))
+                .expect("JSON");
+        assert!(page["signs"].to_string().contains(&format!("\"{alarm}\"")), "{:#}", page["signs"]);
+        let metrics = asked(service.url.trim_start_matches("http://"), "/metrics");
+        let metric = metrics.lines().find(|line| {
+            line.starts_with("evforge_run_alarms{") && line.contains(&format!("alarm=\"{alarm}\""))
+        });
+        assert!(metric.is_some_and(|line| !line.ends_with(" 0")), "{alarm}: {metric:?}");
+        let mut port = TcpStream::connect(("127.0.0.1", port)).expect("the command port");
+        port.write_all(format!("STAT_GET_NAME alarms.{alarm}").as_bytes()).expect("a command");
+        let mut reply = [0; 200];
+        let length = port.read(&mut reply).expect("a reply");
+        let reply = text(&reply[..length]);
+        assert!(
+            reply.starts_with(&format!("STAT_GET_NAME alarms.{alarm} ")) && !reply.ends_with(" 0"),
+            "{reply}"
+        );
+    }
+    service.replay();
+    wait_until("the log says that the silence is over", || service.said().contains("over after"));
+    let printed = service.printed.reopen().expect("the file");
+    let (status, said) = service.terminate();
+    assert!(status.success(), "{said}");
+    let report = std::io::read_to_string(printed).expect("the report");
+    assert!(
+        report.contains("  alarm") && report.contains(" lost") && report.contains(": No data for"),
+        "{said}"
+    );
+}
+
 #[test]
 fn what_a_killed_service_has_left_is_recovered_by_the_next() {
     let folder = tempfile::tempdir().expect("a folder");

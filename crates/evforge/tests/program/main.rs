@@ -3,6 +3,8 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod alarm_table;
+mod alarms;
 mod architecture;
 mod bad_days;
 mod beam_monitors;
@@ -27,6 +29,7 @@ mod mistakes;
 mod monitors_alongside;
 mod nexus_size;
 mod notebook;
+mod notebook_reduction;
 mod one_account;
 mod outputs;
 mod overlay;

@@ -19,7 +19,7 @@ const MISTAKES: &[Mistake] = &[
     ("ctl status", 2, &["'status'", "tip: evforge ctl state"]),
     ("kafka list", 2, &["'list'", "tip: evforge kafka topics"]),
     ("kafka browse", 2, &["'browse'", "There are topics, tail, "]),
-    ("run C run.pcapng --kafka localhost", 2, &["'--kafka'", "tip: --set outputs.kafka.brokers=localhost"]),
+    ("run C run.pcapng --kafka localhost:no/topic", 1, &["outputs.kafka: brokers: ", "`no` is no port"]),
     ("write --structure notes.txt", 2, &["'--structure'", "tip: evforge write structure.json"]),
     ("run C run.pcapng --nexsu run.nxs", 2, &["'--nexsu'", "similar argument exists: '--nexus'"]),
     ("run run.pcapng", 2, &["required", "--config <FILE>"]),

@@ -106,6 +106,7 @@ fn a_minute_of_nmx_takes_less_than_ten_megabytes() {
         packets: PacketTap::default(),
         control: RunControl::default(),
         clock: Arc::new(SystemClock::start()),
+        health: Default::default(),
         on_waiting: Arc::new(|_| {}),
     };
     let report = run.run(|_| {}).expect("a run");

@@ -105,6 +105,7 @@ fn check(name: &str, config: &Config, capture: &Path, folder: &Path) {
         packets: PacketTap::default(),
         control: RunControl::default(),
         clock,
+        health: Default::default(),
         on_waiting: Arc::new(|_| {}),
     };
     let report = run.run(|_| {}).expect("a run");

@@ -254,6 +254,7 @@ fn page(config: &Config, capture: &Path) -> (Value, Vec<Image>, u64) {
         packets: PacketTap::default(),
         control: RunControl::default(),
         clock,
+        health: Default::default(),
         on_waiting: Arc::new(|_| {}),
     };
     run.run(|_| {}).expect("a run");

@@ -87,6 +87,7 @@ pub(crate) fn events(capture: &str, packets: &[Vec<u8>]) -> Vec<(u64, u32)> {
         packets: PacketTap::default(),
         control: RunControl::default(),
         clock: Arc::new(SystemClock::start()),
+        health: Default::default(),
         on_waiting: Arc::new(|_| {}),
     };
     run.run(|_| {}).unwrap();

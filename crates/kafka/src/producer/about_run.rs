@@ -257,7 +257,7 @@ impl AboutRun {
             "packets_received": state.ledger.packets().received,
             "packets_lost": state.loss().exactly(),
             "events": state.ledger.events(),
-            "alarms": state.all_alarms(),
+            "alarms": state.alarms().into_iter().map(|alarm| alarm.text).collect::<Vec<_>>(),
         })
         .to_string();
         let payload = X5f2 {

@@ -112,11 +112,12 @@ pub const ALERTS: &[Alert] = &[
     ),
     alert(
         "EvforgeAlarm",
-        &[Name(&run::ALARMS), Text(" > 0")],
+        // A note is none: a host without a time server would raise it for ever.
+        &[Name(&run::ALARMS), Text("{alarm!=\"clock\"} > 0")],
         "30s",
         "warning",
-        "The program has something to tell a person.",
-        "Read its alarms on the page or in /api/state.json.",
+        "An alarm is raised; the label alarm says which.",
+        "docs/operating.md says what to do; `evforge ctl state` has its numbers.",
     ),
     alert(
         "EvforgePacketsLost",

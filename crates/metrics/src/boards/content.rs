@@ -105,7 +105,7 @@ fn events(stages: &[Stage]) -> Board {
             panel_of("Rates", "short", "What comes in, and what is made of it.", through),
             panel(&run::EVENTS, "Events per second", "short", each),
             panel(&run::FEED, "What comes in", "short", "{{instance}} {{state}}"),
-            panel(&run::ALARMS, "Alarms", "short", each),
+            panel(&run::ALARMS, "Alarms", "short", "{{instance}} {{alarm}}"),
             panel_of(
                 "Faults",
                 "short",

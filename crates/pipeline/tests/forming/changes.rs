@@ -174,6 +174,7 @@ fn run(
         outputs: vec![kept.output()],
         stop: &stop,
         clock: Arc::new(SystemClock::start()),
+        health: Default::default(),
         on_waiting: Arc::new(|_| {}),
     };
     let report = std::thread::scope(|scope| {

@@ -264,6 +264,7 @@ fn events_do_not_depend_on_the_number_of_threads() {
             outputs: vec![kept.output()],
             stop: &AtomicBool::new(false),
             clock: Arc::new(SystemClock::start()),
+            health: Default::default(),
             on_waiting: Arc::new(|_| {}),
         };
         let report = run.run(|_| {}).unwrap();

@@ -58,6 +58,7 @@ fn events(configuration: &str, capture: &Path, overrides: &[&str], monitored: bo
         outputs: vec![kept.output()],
         stop: &AtomicBool::new(false),
         clock: Arc::new(SystemClock::start()),
+        health: Default::default(),
         on_waiting: Arc::new(|_| {}),
     };
     let report = run.run(|_| {}).expect("a run");

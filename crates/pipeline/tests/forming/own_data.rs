@@ -42,6 +42,7 @@ fn form(name: &str, overrides: &[&str]) -> (EventLog, DetectorLedger) {
         outputs: vec![kept.output()],
         stop: &AtomicBool::new(false),
         clock: Arc::new(SystemClock::start()),
+        health: Default::default(),
         on_waiting: Arc::new(|_| {}),
     };
     let report = run.run(|_| {}).expect("a run");

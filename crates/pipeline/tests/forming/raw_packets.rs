@@ -112,6 +112,7 @@ fn run(rule: SampleRule, memory: usize, calibrates: bool, overrides: &[&str]) ->
         outputs: vec![tapped.output, events.output()],
         stop: &AtomicBool::new(false),
         clock: Arc::new(SystemClock::start()),
+        health: Default::default(),
         on_waiting: Arc::new(|_| {}),
     };
     let report = run.run(|_| {}).expect("a run");
@@ -210,6 +211,7 @@ fn live(packets: Vec<Vec<u8>>, memory: usize, is_late: bool, overrides: &[&str])
         outputs: vec![tapped.output],
         clock: Arc::new(SystemClock::start()),
         samples: None,
+        health: Default::default(),
         stop: &AtomicBool::new(false),
         limits: SessionLimits {
             ends_after: Some(Duration::from_secs(60)),

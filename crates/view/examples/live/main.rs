@@ -13,6 +13,7 @@ mod made_up;
 mod outputs;
 
 use clap::Parser;
+use evforge_core::alarm::LossWatch;
 use evforge_core::counter::CounterSnapshot;
 use evforge_core::event::{Event, EventBatch};
 use evforge_core::geometry::{Coordinates, LogicalGeometry};
@@ -169,6 +170,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut frames = arguments.frames.then(MadeUpFrames::new);
     let started = Instant::now();
     let (mut made, mut observed, mut lost) = (0_u64, started, 0_u64);
+    let mut losing = LossWatch::default();
     while arguments.seconds.is_none_or(|seconds| started.elapsed().as_secs_f64() < seconds) {
         std::thread::sleep(Duration::from_millis(5));
         let elapsed = started.elapsed().as_secs_f64();
@@ -232,9 +234,8 @@ fn main() -> Result<(), Box<dyn Error>> {
             let mut state = RunState { elapsed: started.elapsed(), ledger, ..RunState::default() };
             state.losses.add(LossLocation::SocketBuffer, lost - lost / 4, false);
             state.losses.unlocated = lost / 4;
-            if arguments.swallow > 0 {
-                state.alarms.push(format!("{} readouts are unaccounted for", arguments.swallow));
-            }
+            losing.look(&mut state);
+            state.health.clock_synchronised = Some(!arguments.advice);
             state.outputs = outputs.states();
             sink.observe(&Arc::new(state))?;
         }

@@ -93,6 +93,8 @@ json_object! {
         pub(crate) input: &'static str,
         /// Packets handed to the detector.
         pub(crate) packets: u64,
+        /// Packets lost; null where it is not known exactly.
+        pub(crate) packets_lost: Option<u64>,
         /// Events formed.
         pub(crate) events: u64,
         /// Where the events go.

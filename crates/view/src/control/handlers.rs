@@ -178,7 +178,8 @@ pub(crate) async fn state(state: State<Server>, peer: Extension<Peer>) -> Respon
                     failure: output.failure.clone(),
                 })
                 .collect(),
-            alarms: run.all_alarms(),
+            packets_lost: run.loss().exactly(),
+            alarms: run.alarms().into_iter().map(|alarm| alarm.text).collect(),
             calibration_mode: matches!(calibrates, Answer::CalibrationMode(true)),
         }))
     })

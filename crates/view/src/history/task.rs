@@ -80,7 +80,6 @@ pub(crate) async fn record(shared: Arc<Shared>, mut is_over: watch::Receiver<boo
 fn take(shared: &Shared, before: u64, second: u64, events: Option<Point>) {
     let host = shared.host.readings();
     let streams = shared.streams();
-    shared.watch.look(&host, &streams);
     let host = Readings { origin: 0, stream: String::new(), at: Instant::now(), readings: host };
     let is_new = |origin, at| lock(&shared.series.recorder).is_new(origin, at);
     let of_streams: Vec<Readings> = streams

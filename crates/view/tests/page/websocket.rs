@@ -241,7 +241,7 @@ async fn the_ledger_the_places_of_losses_and_alarms_reach_the_page() {
     let mut state = RunState { ledger, ..RunState::default() };
     state.losses.add(LossLocation::NetworkCard, 1, true);
     state.losses.unlocated = 1;
-    state.alarms = vec!["the disk is full".into()];
+    state.receiving = vec!["the disk is full".into()];
     sink.observe(&Arc::new(state)).unwrap();
     let status = browser.update_until(|status, _| status["alarms"][0] == "the disk is full").await;
     let shown = &status["ledger"];
@@ -285,6 +285,6 @@ async fn the_outputs_reach_the_page_and_their_failures_are_alarms() {
     assert_eq!((&broken["failure"], broken.get("waiting")), (&"gone".into(), None));
     assert_eq!(broken["may_drop"], true);
     let alarms = [&status["alarms"][0], &status["alarms"][1]].map(|alarm| alarm.as_str().unwrap());
-    assert!(alarms[0].contains("is waiting: no space left"), "{alarms:?}");
-    assert!(alarms[1].starts_with("FAILED OUTPUT"), "{alarms:?}");
+    assert!(alarms[0].starts_with("FAILED OUTPUT"), "{alarms:?}");
+    assert!(alarms[1].contains("is waiting: no space left"), "{alarms:?}");
 }
