@@ -16,7 +16,8 @@ type Row = (&'static str, Value, &'static str, Vec<Expected>);
 type Expected = (&'static str, &'static str, &'static [(&'static str, &'static str)], usize);
 
 const MIB: usize = 1 << 20;
-const SLOW: usize = 16_384;
+const SLOW: usize = 1024;
+const EVENTS: usize = 8192;
 const EPOCH: &str = "1970-01-01T00:00:00Z";
 const NOTHING: &[(&str, &str)] = &[];
 const NS: &[(&str, &str)] = &[("units", "ns")];
@@ -57,7 +58,7 @@ fn closing(unit: &'static [(&'static str, &'static str)]) -> [Expected; 3] {
 fn of_the_reference() -> Vec<Row> {
     const NO_UNIT: &[(&str, &str)] = &[("units", "")];
     vec![
-        ("ev44", plain(), "NXevent_data", events(TIME, MIB, SLOW)),
+        ("ev44", plain(), "NXevent_data", events(TIME, EVENTS, SLOW)),
         ("ev44", json!({"chunk_size": 100}), "NXevent_data", events(TIME, 100, 100)),
         (
             "f144",
@@ -141,7 +142,7 @@ fn of_our_own() -> Vec<Row> {
     const OFFSET: &[(&str, &str)] = &[("offset", EPOCH), ("units", "ns")];
     const COUNTS: &[(&str, &str)] = &[("units", "counts")];
     const CHARGE: &[(&str, &str)] = &[("units", "uAh")];
-    let own_events = events(OFFSET, MIB, SLOW);
+    let own_events = events(OFFSET, EVENTS, SLOW);
     vec![
         (
             "ev44",
@@ -149,7 +150,10 @@ fn of_our_own() -> Vec<Row> {
             "NXevent_data",
             with(
                 own_events.clone(),
-                &[("event_veto", "uint8", &[("bits", "a\nb")], MIB), ("total_counts", "uint64", COUNTS, 0)],
+                &[
+                    ("event_veto", "uint8", &[("bits", "a\nb")], EVENTS),
+                    ("total_counts", "uint64", COUNTS, 0),
+                ],
             ),
         ),
         (
@@ -158,7 +162,7 @@ fn of_our_own() -> Vec<Row> {
             "NXevent_data",
             with(own_events, &[("total_counts", "uint64", COUNTS, 0)]),
         ),
-        ("ev42", plain(), "NXevent_data", events(TIME, MIB, SLOW)),
+        ("ev42", plain(), "NXevent_data", events(TIME, EVENTS, SLOW)),
         (
             "f142",
             json!({"units": "K", "dtype": "int64"}),
