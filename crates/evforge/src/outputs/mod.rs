@@ -85,7 +85,7 @@ pub(crate) struct OutputArguments {
     #[arg(long, env = "EVFORGE_NEXUS", value_name = "FILE", value_parser = text_path())]
     pub(crate) nexus: Option<PathBuf>,
     /// Send the events to Kafka: BROKERS or BROKERS/TOPIC [configuration: outputs.kafka]
-    #[arg(long, env = "EVFORGE_KAFKA", value_name = "BROKERS")]
+    #[arg(long, value_name = "BROKERS")]
     pub(crate) kafka: Option<String>,
     /// What to do if the NeXus file exists; refuse, unless the configuration sets something else [configuration:
     /// outputs.nexus.if_exists]
