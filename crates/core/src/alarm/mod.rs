@@ -4,7 +4,7 @@
 //! | question | answer |
 //! |---|---|
 //! | which alarms are there, and what is to be done | [`AlarmKind`] |
-//! | which are raised now | [`RunState::alarms`] |
+//! | which are raised now | [`RunState::alarms`](crate::run_state::RunState::alarms) |
 //! | which have begun or are over | [`AlarmHistory`] |
 //! | which sources lose packets at the moment | [`LossWatch`] |
 //! | how full are the disks, is the clock kept right | [`HostHealth`] |
