@@ -1,6 +1,5 @@
 //! All counters of a run, in order and by name.
 
-use evforge_core::alarm::AlarmKind;
 use evforge_core::counter::{CounterInfo, CounterSnapshot, Unit};
 use evforge_core::run_state::RunState;
 use std::collections::HashSet;
@@ -25,8 +24,8 @@ pub const UPTIME: &str = "main.uptime";
 pub const DETECTOR: &str = "detector";
 
 /// Every counter that has been declared, whether it has counted or not: those of the detector and of the pulses, of each
-/// other stage of the run, of each output, how many alarms of each kind are raised, and the time since the start in seconds. Their order is the same in every
-/// state of a run.
+/// other stage of the run, and of each output. Then how many alarms of each kind are raised, and the time since the start in
+/// seconds. Their order is the same in every state of a run.
 pub fn named_counters(state: &RunState) -> Vec<NamedCounter> {
     let mut all = Vec::new();
     let mut known = HashSet::new();
@@ -49,9 +48,7 @@ pub fn named_counters(state: &RunState) -> Vec<NamedCounter> {
         add(&stage, &CounterSnapshot::of(&output.counters));
         add(&stage, &output.own);
     }
-    let alarms = state.alarms();
-    for kind in AlarmKind::ALL {
-        let value = alarms.iter().filter(|alarm| alarm.kind == *kind).count() as u64;
+    for (kind, value) in state.alarm_counts() {
         let name = format!("alarms.{}", kind.name());
         all.push(NamedCounter { name, value, unit: Unit::Times, help: kind.meaning() });
     }

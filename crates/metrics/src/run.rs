@@ -3,7 +3,6 @@
 use crate::metric::Metric;
 use crate::reading::{Reading, Value};
 use crate::run_declared as declared;
-use evforge_core::alarm::AlarmKind;
 use evforge_core::counter::CounterSnapshot;
 use evforge_core::frame::{FrameLedger, FrameState};
 use evforge_core::ledger::SourceLedger;
@@ -78,11 +77,7 @@ impl Readings {
         ages.iter()
             .filter_map(|(metric, ago)| Some((metric, (*ago)?)))
             .for_each(|(metric, ago)| self.time(metric, ago));
-        let alarms = state.alarms();
-        for kind in AlarmKind::ALL {
-            let raised = alarms.iter().filter(|alarm| alarm.kind == *kind).count();
-            self.whole(&declared::ALARMS, &[kind.name()], raised as u64);
-        }
+        state.alarm_counts().for_each(|(kind, raised)| self.whole(&declared::ALARMS, &[kind.name()], raised));
         self.whole(&declared::HINTS, &[], state.hints.len() as u64);
         self.whole(&declared::UNACCOUNTED, &[], state.ledger.unaccounted());
         self.whole(&declared::DETECTOR_FAILED, &[], u64::from(state.detector_failure.is_some()));

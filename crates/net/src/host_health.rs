@@ -54,11 +54,13 @@ impl HostHealthReader {
 fn look(folders: &[PathBuf]) -> HostHealth {
     let mut known = HashSet::new();
     let mut is_new = |folder: &Path| std::fs::metadata(folder).is_ok_and(|found| known.insert(found.dev()));
-    let disks = folders.iter().filter(|folder| is_new(folder)).filter_map(|folder| disk(folder)).collect();
+    let disks =
+        folders.iter().filter(|folder| is_new(folder)).filter_map(|folder| disk_space(folder)).collect();
     HostHealth { disks, clock_synchronised: Synchronisation::read().ok().map(|clock| clock.is_synchronised) }
 }
 
-fn disk(folder: &Path) -> Option<DiskSpace> {
+/// The file system of a folder; none if it cannot be asked. It may be one that does not answer for long.
+pub fn disk_space(folder: &Path) -> Option<DiskSpace> {
     let found = rustix::fs::statvfs(folder).ok()?;
     let bytes = |blocks: u64| blocks.saturating_mul(found.f_frsize);
     let folder = folder.display().to_string();

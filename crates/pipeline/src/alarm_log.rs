@@ -4,7 +4,6 @@ use evforge_core::alarm::{Alarm, AlarmHistory, Rank, Turn};
 use evforge_core::feed::in_words;
 use evforge_core::run_state::RunState;
 use evforge_log::group;
-use evforge_net::clock::wall_clock_ns;
 
 /// The alarms of a run from its start.
 #[derive(Debug, Default)]
@@ -13,11 +12,13 @@ pub struct AlarmLog {
 }
 
 impl AlarmLog {
-    /// Takes a state of the run.
-    pub fn observe(&mut self, state: &RunState) {
-        for turn in self.history.observe(state.elapsed, wall_clock_ns(), state.alarms()) {
+    /// Takes a state of the run, `unix_ns` nanoseconds after 1970.
+    pub fn observe(&mut self, state: &RunState, unix_ns: u64) {
+        for turn in self.history.observe(state.elapsed, unix_ns, state.alarms()) {
             match turn {
                 Turn::Begun(alarm) | Turn::Changed(alarm) => say(&alarm, &alarm.text),
+                // What does not outlast the run ends with it.
+                Turn::Over(..) if state.feed.name() == "ended" => {}
                 Turn::Over(alarm, lasted) => {
                     say(&alarm, &format!("over after {}: {}", in_words(lasted), alarm.short));
                 }
@@ -25,14 +26,8 @@ impl AlarmLog {
         }
     }
 
-    /// All alarms of the run with their times, when it has ended in this state: what does not last ends with it, in silence.
-    pub(crate) fn end(mut self, state: &RunState) -> AlarmHistory {
-        let turns = self.history.observe(state.elapsed, wall_clock_ns(), state.alarms());
-        for turn in turns {
-            if let Turn::Begun(alarm) | Turn::Changed(alarm) = turn {
-                say(&alarm, &alarm.text);
-            }
-        }
+    /// All alarms of the run, with their times.
+    pub(crate) fn into_history(self) -> AlarmHistory {
         self.history
     }
 }

@@ -266,8 +266,8 @@ impl<'a> Forming<'a> {
     }
 
     /// Puts the sources that lose packets into a state.
-    pub(crate) fn look_for_losses(&mut self, state: &mut RunState) {
-        self.losses.look(state);
+    pub(crate) fn observe_losses(&mut self, state: &mut RunState) {
+        self.losses.observe(state);
     }
 
     /// How the detector's clock relates to the calendar: decided at the latest now.

@@ -208,7 +208,8 @@ impl LiveRun<'_> {
         watch.control.show(&shared);
         let mut series = std::mem::take(&mut watch.series);
         series.end(&shared);
-        let alarms = std::mem::take(&mut watch.alarms).end(&shared);
+        watch.alarms.observe(&shared, self.clock.unix_ns());
+        let alarms = std::mem::take(&mut watch.alarms).into_history();
         drop(watch);
         let outcomes = forming.end(Some(&shared), || false);
         let samples = writing.map(|writing| writing.end(true));

@@ -83,7 +83,7 @@ impl<O: LiveObserver> Watch<'_, O> {
         }
         self.shown = now;
         self.series.observe(&state);
-        self.alarms.observe(&state);
+        self.alarms.observe(&state, self.clock.unix_ns());
         forming.outputs().show(&state);
         self.observer.status(&state);
     }

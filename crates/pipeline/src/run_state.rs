@@ -66,7 +66,7 @@ pub(crate) fn compose(forming: &mut Forming<'_>, ledger: DetectorLedger, around:
         outputs,
         calendar: None,
     };
-    forming.look_for_losses(&mut state);
+    forming.observe_losses(&mut state);
     state
 }
 

@@ -3,7 +3,7 @@
 use super::kind::{Alarm, without_numbers};
 use std::time::Duration;
 
-/// Alarms of a run that are kept with their times.
+/// Alarms that are over and kept with their times, together with those that last.
 const MOST: usize = 256;
 
 /// What has become of an alarm.
@@ -30,18 +30,10 @@ pub struct AlarmRecord {
     pub lasted: Option<Duration>,
 }
 
-#[derive(Clone, Debug)]
-struct Raised {
-    alarm: Alarm,
-    begun: Duration,
-    /// Its place among the records; none if there was no room.
-    record: Option<usize>,
-}
-
 /// The alarms of a run from its start.
 #[derive(Clone, Debug, Default)]
 pub struct AlarmHistory {
-    raised: Vec<Raised>,
+    /// Those that last, whatever their number, and the first ones that are over.
     records: Vec<AlarmRecord>,
     not_kept: u64,
 }
@@ -50,44 +42,32 @@ impl AlarmHistory {
     /// Takes the alarms at the time `now` on the clock of the run, `unix_ns` nanoseconds after 1970.
     pub fn observe(&mut self, now: Duration, unix_ns: u64, alarms: Vec<Alarm>) -> Vec<Turn> {
         let mut turns = Vec::new();
-        self.raised.retain(|raised| {
-            let lasts = alarms.iter().any(|alarm| alarm.is_same(&raised.alarm));
-            if !lasts {
-                let lasted = now.saturating_sub(raised.begun);
-                if let Some(record) = raised.record.and_then(|place| self.records.get_mut(place)) {
-                    record.lasted = Some(lasted);
-                }
-                turns.push(Turn::Over(raised.alarm.clone(), lasted));
+        for record in self.records.iter_mut().filter(|record| record.lasted.is_none()) {
+            if !alarms.iter().any(|alarm| alarm.is_same(&record.alarm)) {
+                let lasted = now.saturating_sub(record.began);
+                record.lasted = Some(lasted);
+                turns.push(Turn::Over(record.alarm.clone(), lasted));
             }
-            lasts
-        });
+        }
+        while self.records.len() > MOST
+            && let Some(over) = self.records.iter().rposition(|record| record.lasted.is_some())
+        {
+            self.records.remove(over);
+            self.not_kept += 1;
+        }
         for alarm in alarms {
-            match self.raised.iter_mut().find(|raised| raised.alarm.is_same(&alarm)) {
-                Some(raised) => {
-                    if without_numbers(&raised.alarm.text) != without_numbers(&alarm.text) {
+            let mut lasting = self.records.iter_mut().filter(|record| record.lasted.is_none());
+            match lasting.find(|record| record.alarm.is_same(&alarm)) {
+                Some(record) => {
+                    if without_numbers(&record.alarm.text) != without_numbers(&alarm.text) {
                         turns.push(Turn::Changed(alarm.clone()));
                     }
-                    if let Some(record) = raised.record.and_then(|place| self.records.get_mut(place)) {
-                        record.alarm = alarm.clone();
-                    }
-                    raised.alarm = alarm;
+                    record.alarm = alarm;
                 }
                 None => {
                     turns.push(Turn::Begun(alarm.clone()));
-                    let record = (self.records.len() < MOST).then_some(self.records.len());
-                    match record {
-                        Some(_) => {
-                            let alarm = alarm.clone();
-                            self.records.push(AlarmRecord {
-                                alarm,
-                                began_unix_ns: unix_ns,
-                                began: now,
-                                lasted: None,
-                            });
-                        }
-                        None => self.not_kept += 1,
-                    }
-                    self.raised.push(Raised { alarm, begun: now, record });
+                    let record = AlarmRecord { alarm, began_unix_ns: unix_ns, began: now, lasted: None };
+                    self.records.push(record);
                 }
             }
         }

@@ -1,4 +1,4 @@
-//! The alarms that there are, name, rank, what each means and what to do; and one that is raised.
+//! The kinds of alarms with name, rank, meaning and action, and a raised alarm.
 
 /// How much an alarm matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -26,7 +26,7 @@ pub struct LossWatch {
 
 impl LossWatch {
     /// Puts the sources that lose packets now into the state of a run. A packet that came late is not lost any more.
-    pub fn look(&mut self, state: &mut RunState) {
+    pub fn observe(&mut self, state: &mut RunState) {
         let now = state.elapsed;
         let (ledger, losses) = (&state.ledger, &state.losses);
         let numbered = ledger.sources.iter().filter_map(|source| match source.packets.loss() {
@@ -37,11 +37,11 @@ impl LossWatch {
         if lost.is_empty() {
             lost.insert("", losses.placed());
         }
-        let recent = lost.into_iter().filter_map(|(source, lost)| self.look_at(now, source, lost));
+        let recent = lost.into_iter().filter_map(|(source, lost)| self.observe_source(now, source, lost));
         state.recent_losses = recent.collect();
     }
 
-    fn look_at(&mut self, now: Duration, source: &str, lost: u64) -> Option<RecentLoss> {
+    fn observe_source(&mut self, now: Duration, source: &str, lost: u64) -> Option<RecentLoss> {
         if lost == 0 && !self.sources.contains_key(source) {
             return None;
         }

@@ -43,6 +43,13 @@ impl RunState {
         alarms
     }
 
+    /// How many alarms of each kind are raised, in the order of their declaration.
+    pub fn alarm_counts(&self) -> impl Iterator<Item = (AlarmKind, u64)> + use<> {
+        let alarms = self.alarms();
+        let count = move |kind| alarms.iter().filter(|alarm| alarm.kind == kind).count() as u64;
+        AlarmKind::ALL.iter().map(move |&kind| (kind, count(kind)))
+    }
+
     /// What is wrong with receiving and with what came.
     pub fn input_alarms(&self) -> impl Iterator<Item = Alarm> + '_ {
         let receiving = self.receiving.iter().map(|text| {

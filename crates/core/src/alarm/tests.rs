@@ -28,7 +28,7 @@ fn a_loss_lasts_until_a_minute_has_passed_without_another_packet() {
     let mut at = |second, lost| {
         let ledger = ledger(&[("a", 0), ("b", lost)]);
         let mut state = RunState { elapsed: seconds(second), ledger, ..RunState::default() };
-        watch.look(&mut state);
+        watch.observe(&mut state);
         state.recent_losses
     };
     let loss = |lost, lasted| vec![RecentLoss { source: "b".into(), lost, lasted: seconds(lasted) }];
@@ -50,10 +50,10 @@ fn without_numbers_the_places_of_the_host_say_what_is_lost() {
         ..DetectorLedger::default()
     };
     let mut state = RunState { ledger, ..RunState::default() };
-    watch.look(&mut state);
+    watch.observe(&mut state);
     assert_eq!(state.recent_losses, []);
     state.losses.add(LossLocation::SocketBuffer, 1200, false);
-    watch.look(&mut state);
+    watch.observe(&mut state);
     let [alarm] = &state.alarms()[..] else { panic!("{:?}", state.alarms()) };
     assert_eq!((alarm.kind, alarm.short.as_str()), (AlarmKind::Loss, "1 200 packets lost"));
     assert!(

@@ -111,7 +111,7 @@ impl WordsView {
         // An output of pictures does not fail.
         let elapsed = self.started.elapsed();
         let mut state = RunState { elapsed, ledger, losses, ..RunState::default() };
-        self.losing.look(&mut state);
+        self.losing.observe(&mut state);
         let _ = self.sink.observe(&Arc::new(state));
     }
 

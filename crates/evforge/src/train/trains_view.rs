@@ -120,7 +120,7 @@ impl TrainsView {
         self.sink.set_events(progress.assembly.trains_good + progress.assembly.trains_kept);
         let feed = self.feed.now(progress);
         let mut state = run_state(progress, &self.sources, self.numbers_are_checked, feed);
-        self.losses.look(&mut state);
+        self.losses.observe(&mut state);
         // An output of pictures does not fail.
         let _ = self.sink.observe(&Arc::new(state));
     }

@@ -216,7 +216,7 @@ impl Page {
             receiving: source.alarms,
             ..RunState::default()
         };
-        self.losses.look(&mut state);
+        self.losses.observe(&mut state);
         state
     }
 }

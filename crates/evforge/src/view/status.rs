@@ -2,6 +2,7 @@
 
 use evforge_core::run_state::RunState;
 use evforge_log::console;
+use evforge_net::clock::wall_clock_ns;
 use evforge_pipeline::alarm_log::AlarmLog;
 use evforge_pipeline::report::{grouped, scaled};
 use std::io::IsTerminal;
@@ -29,7 +30,7 @@ impl Status {
 
     /// Shows a state, with the messages (or pulses), bytes and events that have come, if it is time to.
     pub(super) fn show(&mut self, state: &RunState, came: (u64, u64, u64)) {
-        self.alarms.observe(state);
+        self.alarms.observe(state, wall_clock_ns());
         let (shown, (messages, bytes, events)) = self.before;
         let interval = Duration::from_secs(if self.terminal { 1 } else { 10 });
         let passed = state.elapsed.saturating_sub(shown);

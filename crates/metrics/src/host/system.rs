@@ -6,9 +6,11 @@ use super::parse;
 use crate::metric::Metric;
 use crate::reading::{Reading, Value};
 use evforge_core::counter::CounterSnapshot;
+use evforge_net::host_health::disk_space;
 use evforge_net::interfaces::{InterfacesInUse, driver_counters, has_device};
 use evforge_net::synchronisation::Synchronisation;
 use std::collections::BTreeSet;
+use std::path::Path;
 
 /// Most cores, interfaces and disks of each.
 const MOST: usize = 1024;
@@ -140,10 +142,9 @@ fn disks(readings: &mut Vec<Reading>) {
     let mounted = file("/proc/self/mountinfo").as_deref().map(parse::disks).unwrap_or_default();
     let folders: BTreeSet<String> = mounted.into_iter().take(64).collect();
     for folder in folders {
-        let Ok(found) = rustix::fs::statvfs(folder.as_str()) else { continue };
-        let bytes = |blocks: u64| Value::Whole(blocks.saturating_mul(found.f_frsize));
-        readings.push(Reading::of(&DISK_SIZE, &[&folder], bytes(found.f_blocks)));
-        readings.push(Reading::of(&DISK_FREE, &[&folder], bytes(found.f_bavail)));
+        let Some(disk) = disk_space(Path::new(&folder)) else { continue };
+        readings.push(Reading::of(&DISK_SIZE, &[&folder], Value::Whole(disk.size)));
+        readings.push(Reading::of(&DISK_FREE, &[&folder], Value::Whole(disk.free)));
     }
 }
 

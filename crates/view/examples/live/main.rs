@@ -234,7 +234,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             let mut state = RunState { elapsed: started.elapsed(), ledger, ..RunState::default() };
             state.losses.add(LossLocation::SocketBuffer, lost - lost / 4, false);
             state.losses.unlocated = lost / 4;
-            losing.look(&mut state);
+            losing.observe(&mut state);
             state.health.clock_synchronised = Some(!arguments.advice);
             state.outputs = outputs.states();
             sink.observe(&Arc::new(state))?;
