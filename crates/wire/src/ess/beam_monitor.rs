@@ -10,7 +10,7 @@
 //! and again in place of those behind it, which is not followed here.
 
 pub use super::monitor_kind::MonitorKind;
-use super::{LARGEST_FEN, LARGEST_FIBRE, MonitorFields, RecordPayload, RecordRules, RecordWords};
+use super::{LARGEST_FEN, LARGEST_FIBRE, LENGTH, MonitorFields, RecordPayload, RecordRules, RecordWords};
 
 /// A payload of beam-monitor records.
 pub type MonitorPayload<'a> = RecordPayload<'a, MonitorReadout>;
@@ -87,7 +87,7 @@ impl MonitorReadout {
             Some(MonitorFault::Fibre)
         } else if self.fen() > LARGEST_FEN {
             Some(MonitorFault::Fen)
-        } else if !rules.allows_length(self.length()) {
+        } else if !rules.allows_length(self.length(), LENGTH) {
             Some(MonitorFault::Length)
         } else if self.time().ticks > rules.clock.largest_tick {
             Some(MonitorFault::TimeFraction)

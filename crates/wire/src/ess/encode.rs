@@ -2,7 +2,7 @@
 //! the rules; what is wider than its field is cut to it.
 
 use super::monitor_kind::MonitorKind;
-use super::{COOKIE, EssTime, HEADER_0, HEADER_1, LENGTH, RECORD};
+use super::{COOKIE, EssTime, HEADER_0, HEADER_1, LENGTH, R5560_LENGTH, R5560_RECORD, RECORD};
 
 /// The fields of a packet header that are not fixed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -165,9 +165,57 @@ impl MonitorFields {
     }
 }
 
+/// The fields of a CAEN R5560 record: see [`super::R5560Readout`] for their ranges.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct R5560Fields {
+    /// Optical fibre.
+    pub fibre: u8,
+    /// Front end on its ring.
+    pub fen: u8,
+    /// The length field.
+    pub length: u16,
+    /// When it was.
+    pub time: EssTime,
+    /// Flags, or the mode of operation.
+    pub flags: u8,
+    /// Tube, or group of tubes.
+    pub group: u8,
+    /// Nothing; a number or an amplitude where firmware is debugged.
+    pub counter: u16,
+    /// Charges A, B, C and D.
+    pub charges: [u16; 4],
+}
+
+impl Default for R5560Fields {
+    /// A sound record: the length is 24, all else is 0.
+    fn default() -> Self {
+        Self {
+            fibre: 0,
+            fen: 0,
+            length: R5560_LENGTH,
+            time: EssTime::default(),
+            flags: 0,
+            group: 0,
+            counter: 0,
+            charges: [0; 4],
+        }
+    }
+}
+
+impl R5560Fields {
+    /// The record.
+    pub fn encode(&self) -> [u8; R5560_RECORD] {
+        let mut record = start(self.fibre, self.fen, self.length, self.time);
+        record[12..14].copy_from_slice(&[self.flags, self.group]);
+        record[14..16].copy_from_slice(&self.counter.to_le_bytes());
+        record[16..].copy_from_slice(self.charges.map(u16::to_le_bytes).as_flattened());
+        record
+    }
+}
+
 /// A record that has what all records have at their start.
-fn start(fibre: u8, fen: u8, length: u16, time: EssTime) -> [u8; RECORD] {
-    let mut record = [0; RECORD];
+fn start<const SIZE: usize>(fibre: u8, fen: u8, length: u16, time: EssTime) -> [u8; SIZE] {
+    let mut record = [0; SIZE];
     record[..2].copy_from_slice(&[fibre, fen]);
     record[2..4].copy_from_slice(&length.to_le_bytes());
     record[4..8].copy_from_slice(&time.seconds.to_le_bytes());

@@ -2,25 +2,25 @@
 
 use super::{EssHeader, EssTime, LARGEST_PACKET, RECORD};
 
-/// Makes the packets of one output queue, pulse by pulse, and numbers them.
+/// Makes the packets of one output queue, pulse by pulse, and numbers them. Records have `SIZE` bytes.
 #[derive(Clone, Debug)]
-pub struct EssEncoder {
+pub struct EssEncoder<const SIZE: usize = RECORD> {
     header: EssHeader,
     records_per_packet: usize,
 }
 
-impl EssEncoder {
+impl<const SIZE: usize> EssEncoder<SIZE> {
     /// A queue that has not sent anything yet. Packets have at most `records_per_packet` records, and at least one
     /// and no more than there is room for.
     pub fn new(detector_type: u8, output_queue: u8, records_per_packet: usize) -> Self {
         let header = EssHeader { detector_type, output_queue, ..EssHeader::default() };
-        let room = (LARGEST_PACKET - header.size()) / RECORD;
+        let room = (LARGEST_PACKET - header.size()) / SIZE;
         Self { header, records_per_packet: records_per_packet.clamp(1, room) }
     }
 
     /// Appends the packets that tell a pulse, with these records: a single one without records (a heartbeat) if
     /// there are none. The previous pulse is the one of the call before; the first pulse is its own.
-    pub fn pulse(&mut self, pulse: EssTime, records: &[[u8; RECORD]], packets: &mut Vec<Vec<u8>>) {
+    pub fn pulse(&mut self, pulse: EssTime, records: &[[u8; SIZE]], packets: &mut Vec<Vec<u8>>) {
         let header = &mut self.header;
         let is_first = header.pulse == EssTime::default();
         header.previous_pulse = if is_first { pulse } else { header.pulse };

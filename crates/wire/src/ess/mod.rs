@@ -2,12 +2,14 @@
 //! front end behind it.
 //!
 //! Source: ESS readout formats (event formation unit of the ESS, release 2.2.2 of March 2026), sections 1
-//! (header and time), 2.1 (VMM3a) and 2.4 (beam monitors). All numbers are little-endian.
+//! (header and time), 2.1 (VMM3a) and 2.4 (beam monitors), and section 1.1 of its other instruments (R5560). All
+//! numbers are little-endian.
 //!
 //! | | type | bytes of a record | detectors |
 //! |---|---|---|---|
 //! | VMM3a | [`Vmm3aPayload`] | 20 | FREIA, ESTIA, AMOR, TBLMB, TREX, NMX |
 //! | beam monitors | [`beam_monitor::MonitorPayload`] | 20 | CBM, BEER |
+//! | CAEN R5560 | [`R5560Payload`] | 24 | LOKI, BIFROST, MIRACLES, CSPEC, TBL3HE |
 //!
 //! [`EssPacket::parse`] checks the header, and the payload is then given to the type of its detector, which
 //! checks the length and hands out records. A record has faults of its own ([`Vmm3aReadout::fault`]): one that
@@ -24,16 +26,18 @@ mod encoder;
 mod header;
 mod monitor_kind;
 mod payload;
+mod r5560;
 mod record;
 mod record_rules;
 mod relaxations;
 mod time;
 mod vmm3a;
 
-pub use encode::{EssHeader, MonitorFields, Vmm3aFields};
+pub use encode::{EssHeader, MonitorFields, R5560Fields, Vmm3aFields};
 pub use encoder::EssEncoder;
 pub use header::{EssPacket, HeaderFault, HeaderRules, Numbering};
 pub use payload::{RaggedPayload, RecordPayload};
+pub use r5560::{R5560Fault, R5560Payload, R5560Readout};
 pub use record::RecordWords;
 pub use record_rules::RecordRules;
 pub use relaxations::HeaderRelaxations;
@@ -62,6 +66,9 @@ const COOKIE: [u8; 3] = *b"ESS";
 /// Bytes of a VMM3a or beam-monitor record (sections 2.1 and 2.4).
 pub const RECORD: usize = 20;
 
+/// Bytes of a record of a CAEN R5560 (section 1.1 of the other instruments).
+pub const R5560_RECORD: usize = 24;
+
 /// Largest fibre number: twelve rings of two fibres (sections 2.1 and 2.4).
 pub const LARGEST_FIBRE: u8 = 23;
 
@@ -73,6 +80,9 @@ const LARGEST_TICK: u32 = TICKS_PER_SECOND - 1;
 
 /// The length field of a record, in bytes.
 const LENGTH: u16 = RECORD as u16;
+
+/// The length field of a record of a CAEN R5560, in bytes.
+const R5560_LENGTH: u16 = R5560_RECORD as u16;
 
 /// What a header's length field has more than the packet has bytes, on boards that give the lengths of records in bits:
 /// the header of UDP (section 7).

@@ -1,4 +1,4 @@
-//! What a packet carries behind its header: records of 20 bytes, all of one kind.
+//! What a packet carries behind its header: records of one size, all of one kind.
 
 use super::RECORD;
 use std::marker::PhantomData;
@@ -7,24 +7,31 @@ use std::marker::PhantomData;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RaggedPayload;
 
-/// The records of a packet, each of which is an `R`.
+/// The records of a packet, each of which is an `R` of `SIZE` bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RecordPayload<'a, R> {
-    records: &'a [[u8; RECORD]],
+pub struct RecordPayload<'a, R, const SIZE: usize = RECORD> {
+    records: &'a [[u8; SIZE]],
     kind: PhantomData<R>,
 }
 
-impl<'a, R: From<&'a [u8; RECORD]>> RecordPayload<'a, R> {
+impl<'a, R: From<&'a [u8; SIZE]>, const SIZE: usize> RecordPayload<'a, R, SIZE> {
     /// Checks the length of a payload. An empty one, of a heartbeat, has no readouts.
     ///
     /// # Errors
     /// If it is not a whole number of records.
     #[inline]
     pub fn parse(payload: &'a [u8]) -> Result<Self, RaggedPayload> {
-        match payload.as_chunks() {
-            (records, []) => Ok(Self { records, kind: PhantomData }),
+        match Self::whole_records(payload) {
+            (records, 0) => Ok(records),
             _ => Err(RaggedPayload),
         }
+    }
+
+    /// The whole records from the front, and how many bytes are left behind them.
+    #[inline]
+    pub(super) fn whole_records(payload: &'a [u8]) -> (Self, usize) {
+        let (records, rest) = payload.as_chunks();
+        (Self { records, kind: PhantomData }, rest.len())
     }
 
     /// Number of records, sound or not.
@@ -47,7 +54,7 @@ impl<'a, R: From<&'a [u8; RECORD]>> RecordPayload<'a, R> {
 
     /// The records in order, those with faults too.
     #[inline]
-    pub fn readouts(&self) -> impl ExactSizeIterator<Item = R> + Clone + use<'a, R> {
+    pub fn readouts(&self) -> impl ExactSizeIterator<Item = R> + Clone + use<'a, R, SIZE> {
         self.records.iter().map(R::from)
     }
 }

@@ -1,6 +1,6 @@
 //! The beginning that all records share: where a readout comes from and when it was.
 
-use super::{EssTime, LARGEST_FEN, LARGEST_FIBRE, LENGTH_IN_BITS, RECORD, RecordRules};
+use super::{EssTime, LARGEST_FEN, LARGEST_FIBRE, LENGTH, LENGTH_IN_BITS, RECORD, RecordRules};
 
 /// What the records of all kinds begin with. Three little-endian words, which the accessors take apart: the sound ones among millions per
 /// second are told from the others by a few operations on the words.
@@ -43,13 +43,13 @@ impl RecordWords {
         (self.head >> 8) as u8
     }
 
-    /// The length field: 20, or 160 where boards gave it in bits.
+    /// The length field: the bytes of the record, 20 or 24, or its bits where boards gave those.
     #[inline(always)]
     pub fn length(self) -> u16 {
         (self.head >> 16) as u16
     }
 
-    /// Whether the length field is in bits.
+    /// Whether the length field is in bits: that of a record of 20 bytes.
     #[inline(always)]
     pub fn length_is_in_bits(self) -> bool {
         self.length() == LENGTH_IN_BITS
@@ -61,16 +61,22 @@ impl RecordWords {
         EssTime { seconds: (self.head >> 32) as u32, ticks: self.middle as u32 }
     }
 
-    /// Whether fibre, front end, length and ticks are in range, without a branch.
+    /// Whether fibre, front end, length and ticks of a record of 20 bytes are in range, without a branch.
     #[inline(always)]
     pub(super) fn is_addressed(self, rules: RecordRules) -> bool {
+        self.is_on_a_ring()
+            & rules.allows_length(self.length(), LENGTH)
+            & (self.middle as u32 <= rules.clock.largest_tick)
+    }
+
+    /// Whether fibre and front end are in range, without a branch.
+    #[inline(always)]
+    pub(super) fn is_on_a_ring(self) -> bool {
         // Adding 127 - 23 to a byte sets its top bit from 24 on; a top bit that was set stays in the second
         // term. Neither byte carries into the other.
         const { assert!(LARGEST_FIBRE == 23 && LARGEST_FEN == 23) };
         let address = self.head as u32;
-        let above = (((address & 0x7F7F) + 0x6868) | address) & 0x8080;
-        let length = rules.allows_length(self.length());
-        (above == 0) & length & (self.middle as u32 <= rules.clock.largest_tick)
+        (((address & 0x7F7F) + 0x6868) | address) & 0x8080 == 0
     }
 }
 

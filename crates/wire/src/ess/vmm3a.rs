@@ -1,6 +1,6 @@
 //! VMM3a records (ESS readout formats, section 2.1).
 
-use super::{LARGEST_FEN, LARGEST_FIBRE, RecordPayload, RecordRules, RecordWords, Vmm3aFields};
+use super::{LARGEST_FEN, LARGEST_FIBRE, LENGTH, RecordPayload, RecordRules, RecordWords, Vmm3aFields};
 
 /// Largest bunch crossing: 12 bits.
 const LARGEST_BC: u16 = 4095;
@@ -127,7 +127,7 @@ impl Vmm3aReadout {
             Some(RecordFault::Fibre)
         } else if self.fen() > LARGEST_FEN {
             Some(RecordFault::Fen)
-        } else if !rules.allows_length(self.length()) {
+        } else if !rules.allows_length(self.length(), LENGTH) {
             Some(RecordFault::Length)
         } else if self.time().ticks > rules.clock.largest_tick {
             Some(RecordFault::TimeFraction)
