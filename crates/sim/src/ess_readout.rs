@@ -40,9 +40,6 @@ const PARTS_PER_NANOSECOND: f64 = 1000.0 * PARTS_PER_PICOSECOND as f64;
 /// 10 bits.
 const LARGEST_ADC: u16 = 1023;
 
-/// Records of the largest packet.
-const LARGEST_RECORD_COUNT: usize = (LARGEST_PACKET - 30) / RECORD;
-
 /// The channels of a detector with this wiring. `module` says which part of the detector is reconstructed by itself;
 /// masked channels are there: they are left out by the receiver.
 pub fn layout(wiring: &VmmSettings, module: impl Fn(&PlaceRequest) -> u16) -> Layout {
@@ -184,17 +181,17 @@ impl OutputQueue {
         time_of(self.start.ticks + ((since + PARTS_PER_TICK / 2) / PARTS_PER_TICK) as u64)
     }
 
-    /// Adds a record, which is there at `sent_ns`. A full packet is sent.
+    /// Adds a record, which is there at `sent_ns`. A packet without room for another is sent.
     pub(crate) fn push(
         &mut self,
         source: usize,
-        record: &[u8; RECORD],
+        record: &[u8],
         sent_ns: u64,
         packets: &mut Vec<SimulatedPacket>,
     ) {
         self.records.extend(record);
         self.latest_ns = sent_ns;
-        if self.records.len() == LARGEST_RECORD_COUNT * RECORD {
+        if self.header.size() + self.records.len() + record.len() > LARGEST_PACKET {
             self.send(source, packets);
         }
     }
