@@ -7,8 +7,8 @@ use evforge_wire::adc_readout::{AdcPacket, Content as AdcPart};
 use evforge_wire::caen::{JadaqPacket, JadaqVersion, RecordPacket};
 use evforge_wire::cncs::groups;
 use evforge_wire::drop::{DropLayout, DropPacket};
-use evforge_wire::ess::Vmm3aPayload;
 use evforge_wire::ess::beam_monitor::MonitorPayload;
+use evforge_wire::ess::{R5560Payload, Vmm3aPayload};
 use evforge_wire::isis::event::{self, v1, v2};
 use evforge_wire::isis::{Messages, Rules, Version};
 use evforge_wire::mesytec::{Datagram, TriggerClock, VmmrReadout};
@@ -117,6 +117,20 @@ fn ess(bytes: &[u8], lines: &mut Lines) -> Option<String> {
                         readout.ring(),
                         readout.fen(),
                         readout.channel(),
+                        readout.fields()
+                    )
+                });
+            }
+        }
+        EssRecords::R5560 => {
+            for readout in R5560Payload::parse(packet.payload).readouts() {
+                readouts += 1;
+                lines.add(|| {
+                    format!(
+                        "readout ring {:>2} FEN {:>2} group {:>3} {:?}",
+                        readout.ring(),
+                        readout.fen(),
+                        readout.group(),
                         readout.fields()
                     )
                 });

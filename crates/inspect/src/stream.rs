@@ -6,7 +6,7 @@ use crate::report::{Line, line, named_counts};
 use crate::shipped::ShippedConfiguration;
 use evforge_core::packet::Packet;
 use evforge_core::quantity::grouped;
-use evforge_wire::recognise::Format;
+use evforge_wire::recognise::{EssRecords, Format};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -161,6 +161,9 @@ impl Stream {
             (Content::Ess(content), _) if content.records().are_decoded() => {
                 "no shipped configuration: set ess.type in one of a detector with the same front ends"
                     .to_owned()
+            }
+            (Content::Ess(content), _) if content.records() == EssRecords::None => {
+                "none: there are heartbeats only".to_owned()
             }
             (Content::Ess(content), _) => {
                 format!("none: evforge does not decode {}", content.records().name())

@@ -5,7 +5,7 @@ use evforge_core::packet::{ArrivalClock, Packet, PacketOrigin};
 use evforge_inspect::skeleton::skeletons;
 use evforge_inspect::survey::{Findings, MOST_STREAMS, Survey};
 use evforge_wire::caen::{Element, ElementType, JadaqEncoder, Record, RecordEncoder};
-use evforge_wire::ess::{EssHeader, Vmm3aFields};
+use evforge_wire::ess::{EssHeader, R5560Fields, Vmm3aFields, detector_type};
 use evforge_wire::srs_vmm::Vmm2Encoder;
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -121,6 +121,63 @@ fn types_senders_and_ports_are_streams_of_their_own() {
         survey.take(&packet(&ess(detector_type, 3), host, port));
     }
     assert_eq!(survey.finish().streams.len(), 4);
+}
+
+/// As in recordings of CSPEC: many output queues, heartbeats, and empty packets of another type between them.
+#[test]
+fn tubes_are_told_from_heartbeats_of_their_own_and_of_another_type() {
+    let mut packets = Vec::new();
+    for sequence in 0..3 {
+        for output_queue in 0..12_u8 {
+            let tube = |fibre| R5560Fields {
+                fibre,
+                group: output_queue,
+                charges: [10, 30, 0, 0],
+                ..Default::default()
+            };
+            // The first packet of a queue is a heartbeat.
+            let records = [tube(2).encode(), tube(3).encode()].concat().repeat(sequence as usize);
+            for (detector_type, payload) in
+                [(detector_type::CSPEC, &records[..]), (detector_type::DREAM, &[])]
+            {
+                let header = EssHeader {
+                    version: 1,
+                    detector_type,
+                    output_queue,
+                    time_source: 1,
+                    sequence,
+                    ..Default::default()
+                };
+                let mut packet = Vec::new();
+                header.write_packet(payload, &mut packet);
+                packets.push(packet);
+            }
+        }
+    }
+    let found = survey(&packets);
+    let titles: Vec<_> = found.streams.iter().map(|stream| stream.title()).collect();
+    assert_eq!(
+        titles,
+        [
+            "ESS readout, header version 1, type 0x3c CSPEC: CAEN R5560 records of 24 bytes (He-3 tubes)",
+            "ESS readout, header version 1, type 0x60 DREAM: heartbeats only",
+        ]
+    );
+    let text = found.text();
+    for said in [
+        "output queue 11  3 packets (1 heartbeats), 6 readouts; none lost",
+        "72 readouts (36 even fibre, 36 odd), groups 0-11 (12 of them), A+B 40, A/(A+B) 0.250-0.250",
+        "36 readouts have come on both fibres of a ring",
+        "none: there are heartbeats only",
+    ] {
+        assert!(text.contains(said), "{said}: {text}");
+    }
+    let (line, readouts) = evforge_inspect::packet_lines::describe(&packet(&packets[26], 1, 9000), true);
+    assert!(line.contains(", 2 readouts (CAEN R5560"), "{line}");
+    assert!(readouts[0].starts_with("readout ring  1 FEN  0 group   1 "), "{readouts:?}");
+    let written = skeletons(&found);
+    assert!(written.written.is_empty() && written.refused.len() == 2, "{written:?}");
+    assert!(written.refused[0].contains("packets do not tell how tubes are arranged"), "{written:?}");
 }
 
 #[test]

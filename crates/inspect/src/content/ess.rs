@@ -7,7 +7,8 @@ use evforge_core::quantity::grouped;
 use evforge_core::sequence::{SequenceTracker, Stamp};
 use evforge_wire::ess::beam_monitor::MonitorPayload;
 use evforge_wire::ess::{
-    EssPacket, HeaderRelaxations, RECORD, SEQUENCE_BITS, TICKS_PER_SECOND, Vmm3aPayload, detector_type,
+    EssPacket, HeaderRelaxations, R5560Payload, RECORD, SEQUENCE_BITS, TICKS_PER_SECOND, Vmm3aPayload,
+    detector_type,
 };
 use evforge_wire::recognise::{EssRecords, look_at_ess};
 use serde_json::{Value, json};
@@ -105,7 +106,7 @@ impl EssContent {
                 Ok(payload) => self.readouts.take_monitors(&payload),
                 Err(_) => self.ragged += 1,
             },
-            EssRecords::R5560 => self.readouts.take_others(packet.payload, 24),
+            EssRecords::R5560 => self.readouts.take_r5560(&R5560Payload::parse(packet.payload)),
             EssRecords::Cdt => self.readouts.take_others(packet.payload, 16),
             EssRecords::Skadi => self.readouts.take_others(packet.payload, RECORD),
             EssRecords::Unknown => {}
@@ -128,7 +129,8 @@ impl EssContent {
         };
         let records = self.records();
         let decoded = match records {
-            EssRecords::None | EssRecords::Vmm3a | EssRecords::BeamMonitors => "",
+            EssRecords::None => "",
+            records if records.are_decoded() => "",
             _ => ", which evforge does not decode",
         };
         format!("header {version}, type {}: {}{decoded}", type_name(self.detector_type), records.name())
@@ -211,7 +213,7 @@ impl EssContent {
         }
         if self.lengths_in_bits() {
             let text = format!(
-                "{} records state their length in bits (160), {} headers state 8 bytes too many: read with \
+                "{} records state their length in bits, {} headers state 8 bytes too many: read with \
                  ess.accept = [\"record_length_in_bits\"]",
                 grouped(self.readouts.in_bits),
                 grouped(self.header_counts_udp)

@@ -1,6 +1,7 @@
-//! Readouts of the ESS readout by place: VMMs with their channels, beam monitors, and front ends of records that are not
-//! decoded.
+//! Readouts of the ESS readout by place: VMMs with their channels, beam monitors, tubes, and front ends of records that are
+//! not decoded.
 
+use super::r5560::Tubes;
 use crate::channels::{Channels, Span};
 use crate::report::{Line, line, listed};
 use evforge_core::quantity::grouped;
@@ -14,7 +15,8 @@ const MOST_MONITORS: usize = 1024;
 /// Front ends of records that are not decoded, and may have any number.
 const MOST_FENS: usize = 1024;
 /// Lengths in bits are looked into.
-const RULES: RecordRules = RecordRules { length_in_bits: true, any_adc: false, clock: EssClock::ESS };
+pub(super) const RULES: RecordRules =
+    RecordRules { length_in_bits: true, any_adc: false, clock: EssClock::ESS };
 /// Fractions of a second up to here are of another clock (88 886 504 was seen), larger ones are damage.
 const OF_ANOTHER_CLOCK: u32 = 90_000_000;
 
@@ -58,6 +60,8 @@ pub struct EssReadouts {
     pub vmms: BTreeMap<VmmPlace, VmmSeen>,
     /// Sound ones of beam monitors.
     pub monitors: BTreeMap<MonitorPlace, MonitorSeen>,
+    /// Sound ones of helium-3 tubes.
+    pub tubes: Tubes,
     /// Those of monitors and front ends that are not told apart any more.
     pub not_kept: u64,
     /// Those that are not decoded, by ring and FEN.
@@ -182,7 +186,7 @@ impl EssReadouts {
         let monitors =
             monitors.map(|(ring, fen, channel, _)| format!("ring {ring} FEN {fen} channel {channel}"));
         let others = self.not_decoded.keys().map(|(ring, fen)| format!("ring {ring} FEN {fen}"));
-        vmms.chain(monitors).chain(others).collect::<Vec<_>>().join("; ")
+        vmms.chain(monitors).chain(self.tubes.places()).chain(others).collect::<Vec<_>>().join("; ")
     }
 
     /// For people.
@@ -200,6 +204,7 @@ impl EssReadouts {
                 format!("{}, {} readouts{}", kind_in_words(*kind), grouped(seen.readouts), seen.details()),
             ));
         }
+        lines.extend(self.tubes.lines());
         for ((ring, fen), count) in &self.not_decoded {
             lines.push(line(format!("ring {ring} FEN {fen}"), format!("{} readouts", grouped(*count))));
         }
@@ -237,6 +242,7 @@ impl EssReadouts {
             "fractions_of_another_clock": { "readouts": self.of_another_clock.0, "span": self.of_another_clock.1.ends() },
             "vmms": self.vmms.iter().map(vmm).collect::<Vec<_>>(),
             "beam_monitors": self.monitors.iter().map(monitor).collect::<Vec<_>>(),
+            "tubes": self.tubes.json(),
             "not_told_apart": self.not_kept,
             "not_decoded": self.not_decoded.iter().map(other).collect::<Vec<_>>(),
         })

@@ -8,6 +8,7 @@ mod isis;
 mod link;
 mod multigrid;
 mod pulses;
+mod r5560;
 mod sonde;
 mod srs;
 mod unknown;
@@ -19,6 +20,7 @@ pub use ess_readouts::{EssReadouts, MonitorPlace, MonitorSeen, VmmPlace, VmmSeen
 pub use isis::IsisContent;
 pub use link::LinkContent;
 pub use multigrid::{CncsContent, MesytecContent};
+pub use r5560::{Tubes, TubesSeen};
 pub use sonde::SondeContent;
 pub use srs::{Chip, Fec, SrsContent};
 pub use unknown::UnknownContent;

@@ -191,6 +191,9 @@ fn ess_bodies(streams: &[&Stream], monitors: &[&Stream]) -> Result<Vec<String>, 
         return match most.records() {
             EssRecords::BeamMonitors => beam_monitors::bodies(&ess::table(&contents), &contents),
             EssRecords::None => Err("there are heartbeats only, so that no front end is known".to_owned()),
+            EssRecords::R5560 => {
+                Err("packets do not tell how tubes are arranged, nor where they are divided".to_owned())
+            }
             records => Err(format!("evforge does not decode {}", records.name())),
         };
     }

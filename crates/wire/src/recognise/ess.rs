@@ -1,7 +1,9 @@
 //! Packets of the ESS readout: which records they carry, decoded by evforge or not.
 
 use super::candidates::{Candidates, Certainty, Format};
-use crate::ess::{EssPacket, HeaderFault, HeaderRelaxations, HeaderRules, RECORD, detector_type as types};
+use crate::ess::{
+    EssPacket, HeaderFault, HeaderRelaxations, HeaderRules, R5560_RECORD, RECORD, detector_type as types,
+};
 
 /// What the records of a packet are. The lengths that they state decide, and the type only between records of the same
 /// length: LET sends VMM3a records under the type of LOKI.
@@ -13,7 +15,7 @@ pub enum EssRecords {
     Vmm3a,
     /// Beam monitors, 20 bytes.
     BeamMonitors,
-    /// He-3 tubes with CAEN R5560, 24 bytes. Not decoded.
+    /// He-3 tubes with CAEN R5560, 24 bytes.
     R5560,
     /// CDT, 16 bytes. Not decoded.
     Cdt,
@@ -39,7 +41,7 @@ impl EssRecords {
 
     /// Whether evforge decodes them.
     pub fn are_decoded(self) -> bool {
-        matches!(self, Self::Vmm3a | Self::BeamMonitors)
+        matches!(self, Self::Vmm3a | Self::BeamMonitors | Self::R5560)
     }
 }
 
@@ -81,7 +83,8 @@ fn records(detector_type: u8, payload: &[u8]) -> (EssRecords, bool) {
         return (EssRecords::None, false);
     }
     // The length that most records state; some may lie.
-    let sizes = [(RECORD, of_20_bytes(detector_type)), (24, EssRecords::R5560), (16, EssRecords::Cdt)];
+    let sizes =
+        [(RECORD, of_20_bytes(detector_type)), (R5560_RECORD, EssRecords::R5560), (16, EssRecords::Cdt)];
     let agreeing = sizes.map(|(size, records)| {
         let stated = |factor| {
             let chunks = payload.chunks_exact(size);
@@ -138,7 +141,7 @@ fn has_letters(bytes: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ess::{EssHeader, MonitorFields, Vmm3aFields};
+    use crate::ess::{EssHeader, MonitorFields, R5560Fields, Vmm3aFields};
 
     fn packet(detector_type: u8, version: u8, payload: &[u8]) -> Vec<u8> {
         let mut packet = Vec::new();
@@ -151,16 +154,24 @@ mod tests {
     fn records_are_told_by_the_length_that_they_state() {
         let vmm = Vmm3aFields::default().encode();
         let bits = Vmm3aFields { length: 160, ..Vmm3aFields::default() }.encode();
-        let of = |size: u8| {
-            let mut record = vec![0; usize::from(size)];
-            record[2] = size;
-            record
-        };
+        let tube = R5560Fields::default().encode();
+        let cdt = [[0, 0, 16, 0], [0; 4], [0; 4], [0; 4]].concat();
         for (detector_type, payload, records, in_bits) in [
             (types::LOKI, vmm.to_vec(), EssRecords::Vmm3a, false),
-            (types::LOKI, of(24), EssRecords::R5560, false),
-            (types::LOKI, [of(24), of(24), of(24), of(24), of(24)].concat(), EssRecords::R5560, false),
-            (types::DREAM, of(16).repeat(5), EssRecords::Cdt, false),
+            // 120 bytes: five records of one kind or six of the other.
+            (types::LOKI, vmm.repeat(6), EssRecords::Vmm3a, false),
+            (types::LOKI, tube.repeat(5), EssRecords::R5560, false),
+            (types::TBL3HE, tube.to_vec(), EssRecords::R5560, false),
+            (types::BIFROST, tube.repeat(372), EssRecords::R5560, false),
+            (types::MIRACLES, [&tube.repeat(2)[..], &[9; 10]].concat(), EssRecords::R5560, false),
+            (
+                types::CSPEC,
+                [tube, R5560Fields { length: 25, ..Default::default() }.encode()].concat(),
+                EssRecords::R5560,
+                false,
+            ),
+            (types::CSPEC, Vec::new(), EssRecords::None, false),
+            (types::DREAM, cdt.repeat(5), EssRecords::Cdt, false),
             (types::SKADI, vmm.to_vec(), EssRecords::Skadi, false),
             (types::CBM, MonitorFields::default().encode().to_vec(), EssRecords::BeamMonitors, false),
             (types::FREIA, bits.repeat(3), EssRecords::Vmm3a, true),

@@ -14,11 +14,13 @@ fn of(size: u8) -> Vec<u8> {
 }
 
 #[test]
-fn records_that_are_not_decoded_are_named_and_refused() {
+fn packets_without_a_configuration_are_named_and_refused() {
     let folder = tempfile::tempdir().unwrap();
     for (name, packet, named) in [
         ("loki", ess(0x30, 0, 0, 0, &of(24)), "0x30 LOKI: CAEN R5560 records of 24 bytes"),
         ("bifrost", ess(0x34, 0, 0, 0, &of(24)), "0x34 BIFROST: CAEN R5560 records of 24 bytes"),
+        ("tbl3he", ess(0x32, 0, 0, 0, &of(24)), "0x32 TBL3HE: CAEN R5560 records of 24 bytes"),
+        ("heartbeat", ess(0x60, 0, 0, 0, &[]), "0x60 DREAM: heartbeats only"),
         ("dream", ess(0x60, 0, 0, 0, &of(16)), "0x60 DREAM: CDT records of 16 bytes"),
         ("skadi", ess(0x20, 0, 0, 0, &of(20)), "0x20 SKADI: SKADI records of 20 bytes"),
         ("strange", ess(0x44, 0, 0, 0, &[9; 30]), "records of an unknown kind"),
@@ -107,7 +109,7 @@ fn lengths_in_bits_and_broken_rules_are_named_with_their_key() {
     let capture = pkts(folder.path(), "bits", &[packet]);
     let said = text(&evforge(&["inspect", in_text(&capture)]).stdout);
     assert!(
-        said.contains("4 records state their length in bits (160), 1 headers state 8 bytes too many"),
+        said.contains("4 records state their length in bits, 1 headers state 8 bytes too many"),
         "{said}"
     );
     assert!(said.contains("ess.accept = [\"record_length_in_bits\"]"), "{said}");
