@@ -35,6 +35,7 @@
 //! | Multi-Blade | [`multiblade`] | CAEN V1740D: records of 2018, jadaq; the ESS readout (FREIA, ESTIA, AMOR, TBLMB) |
 //! | Multi-Grid | [`multigrid`] | Mesytec VMMR behind an SIS3153; CNCS 2016; the ESS readout |
 //! | SoNDe | [`sonde`] | IDEAS ROSMAP |
+//! | helium-3 tubes | [`helium3`] | R5560 digitisers in the ESS readout (LOKI, BIFROST, MIRACLES, CSPEC, TBL3HE) |
 //! | beam monitors | [`beam_monitors`] | the ESS readout |
 //! | fibres, tubes, discriminators of ISIS | [`isis`] | the streaming readout of ISIS, versions 1 and 2 |
 //! | beam monitors | [`adc_readout`] | sampled channels of 2018 |
@@ -66,6 +67,7 @@ pub mod event_order;
 pub mod event_sort;
 pub mod first_cases;
 pub mod gdgem;
+pub mod helium3;
 pub mod hit;
 pub mod isis;
 #[cfg(test)]

@@ -12,7 +12,7 @@ use std::fmt::Write as _;
 /// The groups of commands, in the order of a first day with a detector.
 const GROUPS: [(&str, &[&str]); 6] = [
     ("Events", &["demo", "run", "serve", "view", "ctl", "write"]),
-    ("Captures", &["inspect", "record", "replay", "dump", "masks", "windows"]),
+    ("Captures", &["inspect", "record", "replay", "dump", "masks", "windows", "calibrate"]),
     ("Truth", &["simulate", "score", "accuracy", "overlay"]),
     ("Links", &["send", "receive", "drop", "train", "measure"]),
     ("Kafka", &["kafka"]),
@@ -73,6 +73,12 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ("replay", &["evforge replay run.pcapng --to localhost:6006", "evforge replay run.pcapng --rate 10kpps"]),
     ("dump", &["evforge dump --config configs/multiblade.toml blades.pcapng --output raw.h5"]),
     ("masks", &["evforge masks --config configs/gdgem-srs.toml run.pcapng"]),
+    (
+        "calibrate",
+        &[
+            "evforge calibrate -f configs/bifrost.toml slits.pcapng --slits 0.1,0.3,0.5,0.7,0.9 --toml tubes.toml",
+        ],
+    ),
     ("windows", &["evforge windows --config configs/gdgem-srs.toml run.pcapng"]),
     (
         "simulate",

@@ -25,6 +25,7 @@ mod accuracy;
 mod apart;
 mod arguments;
 mod bench;
+mod calibrate;
 mod command_error;
 mod completion;
 mod configuration;
@@ -126,6 +127,7 @@ impl Command {
             | Self::Measure(_)
             | Self::Ctl(_)
             | Self::Windows(_)
+            | Self::Calibrate(_)
             | Self::Completion(_)
             | Self::Man(_) => false,
         }
@@ -182,6 +184,8 @@ enum Command {
     Bench(bench::BenchArguments),
     /// Report which channels stand out in a capture and should be masked
     Masks(masks::MasksArguments),
+    /// Propose a calibration of helium-3 tubes from a capture behind a mask with slits
+    Calibrate(calibrate::CalibrateArguments),
     /// Report which gaps and matching windows fit a capture, for its configuration
     Windows(windows::WindowsArguments),
     /// Print what a shell needs to complete command lines
@@ -248,6 +252,7 @@ fn obey(registry: Registry) -> ExitCode {
         Command::Masks(arguments) => masks::masks(&arguments),
         Command::Measure(arguments) => measure::measure(&arguments),
         Command::Windows(arguments) => windows::windows(&arguments),
+        Command::Calibrate(arguments) => calibrate::calibrate(&arguments),
         Command::Completion(arguments) => completion::completion(&arguments, all_help()),
         Command::Man(arguments) => manual::manual(&arguments, all_help()),
     };

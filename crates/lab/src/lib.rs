@@ -9,6 +9,7 @@
 //! | simulated packets on the network, and the demonstration | [`electronics_sender`], [`demonstration`] |
 //! | a capture laid over itself | [`overlay`] |
 //! | gaps and matching windows that fit a capture | [`windows`] |
+//! | ends and corrections of helium-3 tubes from a capture behind a mask | [`calibrate`] |
 //! | how right the events in files are, as text, JSON and picture; how right they have to be | [`scored_runs`], [`demands`] |
 //! | plots, and the figures that they are drawn from | [`plots`] |
 //! | how right events are, against the truth of a simulation | [`accuracy`] |
@@ -34,6 +35,7 @@
 
 pub mod accuracy;
 pub mod benchmark;
+pub mod calibrate;
 pub mod demands;
 pub mod demonstration;
 pub mod electronics_sender;

@@ -309,7 +309,7 @@ impl Readout for EssReadout {
     }
 
     fn mover(&self) -> Option<Mover> {
-        Some(Mover::Vmm3a)
+        Some(Mover::EssRecords { bytes: RECORD })
     }
 }
 

@@ -19,6 +19,7 @@
 //! | a load that is built once and sent again and again | [`repeated`] |
 //! | which neutrons could be told apart at all | [`resolvable`] |
 //! | what goes wrong on the way to the receiver, on demand | [`faults`] |
+//! | helium-3 tubes, read at their ends | [`helium3`] |
 //! | boards of the streaming readout of ISIS, whose packets tell frames | [`isis`] |
 //! | how right events are, against the truth | [`score`] |
 //! | files with named columns | [`columns`] |
@@ -44,6 +45,7 @@ mod error;
 pub mod ess_readout;
 pub mod faults;
 pub mod gdgem;
+pub mod helium3;
 pub mod instruments;
 pub mod isis;
 pub mod layout;

@@ -43,8 +43,11 @@ pub enum Disturbance {
 /// How the packets of a readout are moved in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mover {
-    /// VMM3a records in the ESS readout.
-    Vmm3a,
+    /// Records of this size in the ESS readout.
+    EssRecords {
+        /// Bytes of a record.
+        bytes: usize,
+    },
     /// Trigger times of a SoNDe whose boards count ticks of so many picoseconds.
     TriggerTimes {
         /// A tick.

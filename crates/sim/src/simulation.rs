@@ -13,6 +13,7 @@ pub use crate::error::SimulationError;
 use crate::faults::injector::FaultInjector;
 use crate::faults::settings::Fault;
 use crate::gdgem::GdGemPhysics;
+use crate::helium3::Helium3Physics;
 use crate::isis::{IsisSimulation, TrueFrame};
 use crate::multiblade::MultiBladePhysics;
 use crate::multigrid::MultiGridPhysics;
@@ -57,6 +58,8 @@ pub struct SimulationSettings {
     pub multiblade: MultiBladePhysics,
     /// What neutrons leave in beam monitors, and how sums are made.
     pub beam_monitors: BeamMonitorPhysics,
+    /// Gas, wire and digitisers of helium-3 tubes.
+    pub helium3: Helium3Physics,
     /// Waveforms of sampled channels.
     pub adc_readout: AdcReadoutPhysics,
     /// Frames, vetoes and messages of boards of ISIS.

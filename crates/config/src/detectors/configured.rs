@@ -8,6 +8,7 @@ use evforge_detect::adc_readout::SampleSink;
 use evforge_detect::beam_monitors::BeamMonitorSettings;
 use evforge_detect::dumped_readouts::DumpedReadouts;
 use evforge_detect::ess::EssSettings;
+use evforge_detect::helium3::Helium3Settings;
 use evforge_detect::measured_windows::MeasuredWindows;
 use evforge_detect::settings::HeldHits;
 use evforge_detect::vmm_files::FileContent;
@@ -146,6 +147,11 @@ pub trait ConfiguredDetector {
     /// # Errors
     /// If its wiring is no good.
     fn measured_windows(&self) -> Result<Option<MeasuredWindows<'_>>, SettingsError>;
+
+    /// Its tubes, if it has some whose charge division can be calibrated.
+    fn tubes(&self) -> Option<&Helium3Settings> {
+        None
+    }
 
     /// Names of its shipped configurations, the likeliest first.
     fn shipped() -> &'static [&'static str]

@@ -7,6 +7,7 @@ mod adc_readout;
 mod beam_monitors;
 mod configured;
 mod gdgem;
+mod helium3;
 mod isis;
 mod multiblade;
 mod multigrid;
@@ -23,6 +24,7 @@ use evforge_detect::adc_readout::AdcReadoutSettings;
 use evforge_detect::beam_monitors::BeamMonitorSettings;
 use evforge_detect::gdgem::GdGemSettings;
 use evforge_detect::gdgem::ess::EssGdGemSettings;
+use evforge_detect::helium3::Helium3Settings;
 use evforge_detect::isis::IsisSettings;
 use evforge_detect::multiblade::{EssMultiBladeSettings, MultiBladeSettings};
 use evforge_detect::multigrid::{EssMultiGridSettings, MultiGridSettings};
@@ -138,6 +140,8 @@ detectors! {
     EssMultiGrid(EssMultiGridSettings) = "ess_multigrid",
     /// A Gd-GEM in the ESS readout.
     EssGdGem(EssGdGemSettings) = "ess_gdgem",
+    /// Helium-3 tubes in the ESS readout.
+    EssHelium3(Helium3Settings) = "ess_helium3",
     /// Boards of the streaming readout of ISIS.
     Isis(IsisSettings) = "isis",
     /// A detector in a library.

@@ -10,7 +10,6 @@
 //! |---|---|
 //! | `settings` | what can be configured |
 //! | `stage` | which monitor a record is of, and meaning |
-//! | `former` | single neutrons in order of time |
 //! | `counters` | what is counted |
 //!
 //! Source: ESS readout formats, section 2.4. A monitor that sends single neutrons owns a range of pixel ids; one that
@@ -19,7 +18,6 @@
 //! stays at it and counts it again and again).
 
 mod counters;
-mod former;
 pub mod settings;
 mod stage;
 
@@ -27,9 +25,8 @@ pub use crate::ess::NeutronCounters;
 pub use counters::BeamMonitorCounters;
 pub use settings::{BeamMonitorSettings, MonitorSettings};
 
-use crate::ess::{EssPipeline, EssSettings, HitFormer, MonitorHistograms, ReadoutStage};
+use crate::ess::{EssPipeline, EssSettings, HitFormer, MonitorHistograms, NeutronFormer, ReadoutStage};
 use crate::settings::SettingsError;
-use former::NeutronFormer;
 use stage::MonitorStage;
 
 /// The beam monitors of one stream.
@@ -41,7 +38,8 @@ pub type BeamMonitors = EssPipeline<MonitorStage, NeutronFormer>;
 /// The first invalid setting.
 pub fn new(settings: &BeamMonitorSettings) -> Result<BeamMonitors, SettingsError> {
     settings.check()?;
-    let former = NeutronFormer::new(settings)?;
+    let former =
+        NeutronFormer::new(settings.ess.sorting.max_held_hits, MonitorHistograms::new(settings.plans(0)));
     let stage = MonitorStage::new(settings, &settings.ess, 0);
     BeamMonitors::of_stages(&settings.ess, stage, former, settings.geometry()?)
 }

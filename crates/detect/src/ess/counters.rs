@@ -94,9 +94,16 @@ evforge_core::counters! {
 }
 
 evforge_core::counters! {
-    /// Single neutrons of beam monitors.
-    pub struct NeutronCounters: "beam monitor neutrons" {
-        hits_in_events: Leaves(Hits), Hits, "Single neutrons put into order.";
-        held: Held(Hits), Hits, "Single neutrons that wait for their time at this moment.";
+    /// Hits that are a neutron each: of beam monitors and tubes.
+    pub struct NeutronCounters: "neutrons" {
+        hits_in_events: Leaves(Hits), Hits, "Neutrons put into order.";
+        held: Held(Hits), Hits, "Neutrons that wait for their time at this moment.";
+    }
+}
+
+evforge_core::counters! {
+    /// Neutrons that come too soon after another one.
+    pub struct DeadTimeCounters: "dead time" {
+        piled_up: Discarded(Hits), Hits, "Neutrons within the dead time of their tubes after another one (dead_time).";
     }
 }

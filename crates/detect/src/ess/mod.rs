@@ -14,6 +14,7 @@
 //! | `time_source` | are pulses absent, repeated or out of order, is the time source synchronised |
 //! | `pulse_period` | which distance most pulses have |
 //! | `pulse_line` | which pulse an event belongs to |
+//! | `neutron_former` | what detectors add each of whose hits is a neutron |
 //! | `neutrons` | single neutrons of beam monitors that send alongside |
 //! | `wiring` | which module, plane and coordinate a channel is |
 //! | `unwired` | which readouts nothing is wired to |
@@ -40,6 +41,7 @@ mod former;
 mod front;
 mod module_detector;
 mod module_former;
+mod neutron_former;
 mod neutrons;
 mod pipeline;
 mod pulse_line;
@@ -54,11 +56,14 @@ mod unwired;
 mod vmm_stage;
 mod wiring;
 
-pub use counters::{FilingCounters, HeaderCounters, NeutronCounters, TimeSourceCounters, VmmCounters};
+pub use counters::{
+    DeadTimeCounters, FilingCounters, HeaderCounters, NeutronCounters, TimeSourceCounters, VmmCounters,
+};
 pub use former::{HitFormer, Place, Placed};
 pub use front::{Front, FrontPacket};
 pub use module_detector::ModuleDetector;
 pub use module_former::{ModuleFormer, WindowAnalysis};
+pub use neutron_former::NeutronFormer;
 pub use neutrons::MonitorHistograms;
 pub use pipeline::{EssPipeline, EssVmm};
 pub use pulse_line::{EssUnit, Filing, PeriodCounts, PulseLine, TimeUnit};

@@ -9,6 +9,7 @@ mod ess_on_the_wire;
 mod ess_vectors;
 mod every_detector;
 mod forming_threads;
+mod helium3;
 mod kinds_of_panels;
 mod live_fraction;
 mod multiblade_cassettes;

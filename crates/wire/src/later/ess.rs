@@ -1,14 +1,14 @@
-//! ESS readout with VMM3a records.
+//! ESS readout with VMM3a records, or with those of R5560 digitisers.
 
 use super::step::{Step, change_u32_le};
-use crate::ess::{EssTime, RECORD, TICKS_PER_SECOND};
+use crate::ess::{EssTime, R5560_RECORD, RECORD, TICKS_PER_SECOND};
 use crate::recognise::{EssRecords, look_at_ess};
 
 /// Bytes of the header that change: the pulse, the one before, the sequence number.
 const PULSE: usize = 10;
 const PREVIOUS: usize = 18;
 const SEQUENCE: usize = 26;
-/// In a record: its time, and then the bunch crossings in 12 bits.
+/// In a record: its time and, of a VMM3a, the bunch crossings in 12 bits.
 const TIME: usize = 4;
 const CROSSINGS: usize = 12;
 const CROSSING_MASK: u16 = 4095;
@@ -57,8 +57,8 @@ pub fn moved(time: EssTime, by: u64) -> EssTime {
     }
 }
 
-/// Moves header and records of a packet whose header takes so many bytes.
-pub fn move_records(bytes: &mut [u8], header: usize, step: EssStep) {
+/// Moves header and records of a packet whose header takes so many bytes, and each record.
+pub fn move_records(bytes: &mut [u8], (header, size): (usize, usize), step: EssStep) {
     let EssStep { ticks: by, count, last } = step;
     let (Some(pulse), Some(previous)) = (time_at(bytes, PULSE), time_at(bytes, PREVIOUS)) else { return };
     put_time(bytes, PULSE, moved(pulse, by));
@@ -67,9 +67,12 @@ pub fn move_records(bytes: &mut [u8], header: usize, step: EssStep) {
     put_time(bytes, PREVIOUS, previous);
     change_u32_le(bytes, SEQUENCE, |sequence| sequence.wrapping_add(count as u32));
     let crossings = (by / 2) as u16;
-    for record in bytes.get_mut(header..).unwrap_or_default().as_chunks_mut::<RECORD>().0 {
+    for record in bytes.get_mut(header..).unwrap_or_default().chunks_exact_mut(size.max(RECORD)) {
         if let Some(time) = time_at(record, TIME) {
             put_time(record, TIME, moved(time, by));
+        }
+        if size != RECORD {
+            continue;
         }
         let bc = u16::from_le_bytes([record[CROSSINGS], record[CROSSINGS + 1]]);
         let bc = bc.wrapping_add(crossings) & CROSSING_MASK;
@@ -77,11 +80,15 @@ pub fn move_records(bytes: &mut [u8], header: usize, step: EssStep) {
     }
 }
 
-/// Bytes of the header of a packet with VMM3a records or none.
-fn header(bytes: &[u8]) -> Option<usize> {
+/// Bytes of the header of a packet that can be moved, and of a record.
+fn header(bytes: &[u8]) -> Option<(usize, usize)> {
     let look = look_at_ess(bytes).ok()?;
-    let is_moved = matches!(look.records, EssRecords::Vmm3a | EssRecords::None);
-    is_moved.then(|| bytes.len() - look.packet.payload.len())
+    let record = match look.records {
+        EssRecords::Vmm3a | EssRecords::None => RECORD,
+        EssRecords::R5560 => R5560_RECORD,
+        _ => return None,
+    };
+    Some((bytes.len() - look.packet.payload.len(), record))
 }
 
 /// Of which queue, and the number.

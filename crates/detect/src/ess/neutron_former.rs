@@ -1,41 +1,91 @@
-//! Single neutrons into order of time, to their pulses and into the histograms of their monitors.
+//! For detectors each of whose hits is a neutron: into order of time, to their pulses and, of beam monitors, into histograms.
 
-use super::settings::BeamMonitorSettings;
-use crate::ess::{Filing, HitFormer, MonitorHistograms, NeutronCounters, PulseLine};
+use super::counters::{DeadTimeCounters, NeutronCounters};
+use super::former::HitFormer;
+use super::neutrons::MonitorHistograms;
+use super::pulse_line::{Filing, PulseLine};
 use crate::event_order::TimedEvent;
-use crate::settings::SettingsError;
 use crate::source_clock::AcceptedHits;
 use crate::time_order::TimeOrder;
 use crate::watermark::{Closing, DataTime};
 use evforge_core::beam_monitor::BeamMonitorData;
 use evforge_core::counter::CounterSnapshot;
-use evforge_core::event::EventBatch;
+use evforge_core::event::{EventBatch, PixelId};
 use evforge_core::monitor::{MonitorData, MonitorPlan};
 
-/// Every single neutron is an event; what remains to be done is to put them into order.
+/// Every neutron is an event; what remains to be done is to put them into order.
 #[derive(Debug, get_size2::GetSize)]
 pub struct NeutronFormer {
     waiting: [TimeOrder; 1],
     closing: Closing,
     histograms: MonitorHistograms,
     pulses: u64,
+    dead_time: Option<DeadTime>,
     counters: NeutronCounters,
     #[get_size(ignore)]
     monitor: Option<Box<MonitorData>>,
 }
 
+/// Neutrons that come too soon after another one of their group.
+#[derive(Debug, get_size2::GetSize)]
+struct DeadTime {
+    length: u64,
+    /// The group of each pixel.
+    groups: Vec<u32>,
+    /// Of each group, until when it is dead.
+    until: Vec<DataTime>,
+    counters: DeadTimeCounters,
+}
+
+impl DeadTime {
+    /// The time of the group of a pixel.
+    fn until(&mut self, pixel_id: PixelId) -> Option<&mut DataTime> {
+        let group = *self.groups.get(pixel_id as usize)?;
+        self.until.get_mut(group as usize)
+    }
+
+    /// True, and counted, if an event is to be discarded.
+    fn discards(&mut self, epoch: u32, event: TimedEvent) -> bool {
+        let is_dead = self.until(event.pixel_id).is_some_and(|until| (epoch, event.time) < *until);
+        self.counters.piled_up += u64::from(is_dead);
+        is_dead
+    }
+
+    /// Takes note of an event that is kept.
+    fn keep(&mut self, epoch: u32, event: TimedEvent) {
+        let end = (epoch, event.time.saturating_add(self.length));
+        if let Some(until) = self.until(event.pixel_id) {
+            *until = end;
+        }
+    }
+}
+
 impl NeutronFormer {
-    /// For settings that have been checked.
-    pub(super) fn new(settings: &BeamMonitorSettings) -> Result<Self, SettingsError> {
-        let order = TimeOrder::new(settings.ess.sorting.max_held_hits, 0).with_payload_order();
-        Ok(Self {
-            waiting: [order],
+    /// With room for so many neutrons that wait.
+    pub fn new(max_held: usize, histograms: MonitorHistograms) -> Self {
+        Self {
+            waiting: [TimeOrder::new(max_held, 0).with_payload_order()],
             closing: Closing::default(),
-            histograms: MonitorHistograms::new(settings.plans(0)),
+            histograms,
             pulses: 0,
+            dead_time: None,
             counters: NeutronCounters::default(),
             monitor: None,
-        })
+        }
+    }
+
+    /// The same, which discards a neutron sooner than `length` after the last one of its group that was kept. `groups` has the
+    /// group of each pixel id.
+    #[must_use]
+    pub fn with_dead_time(mut self, length: u64, groups: Vec<u32>) -> Self {
+        let count = groups.iter().max().map_or(0, |&largest| largest as usize + 1);
+        self.dead_time = Some(DeadTime {
+            length,
+            groups,
+            until: vec![(0, 0); count],
+            counters: DeadTimeCounters::default(),
+        });
+        self
     }
 }
 
@@ -76,12 +126,19 @@ impl HitFormer for NeutronFormer {
     fn drain(&mut self, pulses: &mut PulseLine, events: &mut EventBatch) -> bool {
         loop {
             let epoch = self.closing.epoch();
-            let Self { waiting: [order], histograms, counters, .. } = self;
+            let Self { waiting: [order], histograms, counters, dead_time, .. } = self;
             while let Some(&key) = order.closed().first() {
                 let event: TimedEvent = key.unpack(order.base());
+                if dead_time.as_mut().is_some_and(|dead| dead.discards(epoch, event)) {
+                    order.read_off(1);
+                    continue;
+                }
                 let Filing::Filed { time_of_flight_ns } = pulses.file_event(epoch, event, events) else {
                     return false;
                 };
+                if let Some(dead) = dead_time {
+                    dead.keep(epoch, event);
+                }
                 order.read_off(1);
                 counters.hits_in_events += 1;
                 histograms.add(event.pixel_id, time_of_flight_ns);
@@ -117,7 +174,9 @@ impl HitFormer for NeutronFormer {
     }
 
     fn counters(&self) -> CounterSnapshot {
-        CounterSnapshot::of(&NeutronCounters { held: self.waiting[0].held(), ..self.counters })
+        let neutrons =
+            CounterSnapshot::of(&NeutronCounters { held: self.waiting[0].held(), ..self.counters });
+        self.dead_time.as_ref().map_or(neutrons.clone(), |dead| neutrons.and(&dead.counters))
     }
 
     fn beam_monitors(&self) -> &[BeamMonitorData] {
