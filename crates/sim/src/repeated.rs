@@ -9,6 +9,7 @@ use crate::packet::SimulatedPacket;
 use crate::readout::{Mover, Readout};
 use evforge_wire::ess::{EssTime, TICKS_PER_SECOND};
 use evforge_wire::later::{EssStep, move_records, move_triggers, moved, pulse};
+use evforge_wire::recognise::EssRecords;
 
 /// The packets, with the times and numbers of the latest pass.
 #[derive(Clone, Debug)]
@@ -74,7 +75,7 @@ impl RepeatedLoad {
             match mover {
                 Mover::Vmm3a => {
                     let step = EssStep { ticks: *ticks, count: counts[source], last: last_pulses[source] };
-                    move_records(&mut packet.bytes, header, step);
+                    move_records(&mut packet.bytes, header, EssRecords::Vmm3a, step);
                 }
                 Mover::TriggerTimes { .. } => {
                     move_triggers(&mut packet.bytes, header, *ticks, counts[source])
