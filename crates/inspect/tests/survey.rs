@@ -125,7 +125,7 @@ fn types_senders_and_ports_are_streams_of_their_own() {
 
 /// As in recordings of CSPEC: many output queues, heartbeats, and empty packets of another type between them.
 #[test]
-fn tubes_are_told_from_heartbeats_of_their_own_and_of_another_type() {
+fn tubes_are_distinct_from_heartbeats_of_their_own_and_of_another_type() {
     let mut packets = Vec::new();
     for sequence in 0..3 {
         for output_queue in 0..12_u8 {

@@ -17,6 +17,7 @@ use evforge_detect::ess::{EssSettings, HybridSettings, PlaceRequest, VmmSettings
 use evforge_wire::ess::{
     EssHeader, EssTime, LARGEST_PACKET, RECORD, SEQUENCE_BITS, TICKS_PER_SECOND, Vmm3aFields,
 };
+use evforge_wire::recognise::EssRecords;
 use std::net::Ipv4Addr;
 
 /// Port that packets are sent from and to: that of the reference by default.
@@ -309,7 +310,7 @@ impl Readout for EssReadout {
     }
 
     fn mover(&self) -> Option<Mover> {
-        Some(Mover::EssRecords { bytes: RECORD })
+        Some(Mover::Ess(EssRecords::Vmm3a))
     }
 }
 

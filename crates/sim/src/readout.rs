@@ -4,6 +4,7 @@ use crate::electronics::Hit;
 use crate::isis::TrueFrame;
 use crate::packet::SimulatedPacket;
 use crate::truth::Neutron;
+use evforge_wire::recognise::EssRecords;
 
 /// A pulse of the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,11 +44,8 @@ pub enum Disturbance {
 /// How the packets of a readout are moved in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mover {
-    /// Records of this size in the ESS readout.
-    EssRecords {
-        /// Bytes of a record.
-        bytes: usize,
-    },
+    /// These records in the ESS readout.
+    Ess(EssRecords),
     /// Trigger times of a SoNDe whose boards count ticks of so many picoseconds.
     TriggerTimes {
         /// A tick.

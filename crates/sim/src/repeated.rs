@@ -31,7 +31,7 @@ impl RepeatedLoad {
         let mover = readout.mover()?;
         let (ticks, nanoseconds) = match mover {
             // Whole bunch crossings, of which each is two ticks.
-            Mover::EssRecords { .. } => {
+            Mover::Ess(_) => {
                 let per_second = u128::from(TICKS_PER_SECOND / 2);
                 let crossings = (u128::from(length_ns) * per_second + 500_000_000) / 1_000_000_000;
                 (2 * crossings as u64, (crossings * 1_000_000_000 / per_second) as u64)
@@ -46,7 +46,7 @@ impl RepeatedLoad {
         for packet in &packets {
             let source = packet.sender.source;
             counts[source] += 1;
-            if matches!(mover, Mover::EssRecords { .. }) {
+            if matches!(mover, Mover::Ess(_)) {
                 last_pulses[source] = pulse(&packet.bytes).max(last_pulses[source]);
             }
         }
@@ -72,9 +72,9 @@ impl RepeatedLoad {
             packet.origin.arrival_ns = packet.origin.arrival_ns.saturating_add(*nanoseconds);
             packet.sender.number = packet.sender.number.map(|number| number.wrapping_add(counts[source]));
             match mover {
-                Mover::EssRecords { bytes } => {
+                Mover::Ess(records) => {
                     let step = EssStep { ticks: *ticks, count: counts[source], last: last_pulses[source] };
-                    move_records(&mut packet.bytes, (header, *bytes), step);
+                    move_records(&mut packet.bytes, header, *records, step);
                 }
                 Mover::TriggerTimes { .. } => {
                     move_triggers(&mut packet.bytes, header, *ticks, counts[source])

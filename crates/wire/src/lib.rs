@@ -7,7 +7,7 @@
 //! | groups of ten words of the demonstrator at CNCS, 2016 | [`cncs`] | Multi-Grid |
 //! | IDEAS ROSMAP | [`sonde`] | SoNDe |
 //! | sampled channels of 2018 | [`adc_readout`] | beam monitors |
-//! | readout of the ESS, in use since 2021: VMM3a and beam monitors | [`ess`] | Gd-GEM, Multi-Grid, Multi-Blade, beam monitors |
+//! | readout of the ESS, in use since 2021: VMM3a, beam monitors, CAEN R5560 | [`ess`] | Gd-GEM, Multi-Grid, Multi-Blade, beam monitors, helium-3 tubes |
 //! | streaming readout of ISIS: frames of control boards, WLSF, MADC and LVDS modules | [`isis`] | those modules |
 //! | CAEN V1740D digitisers: records of 2018, jadaq | [`caen`] | Multi-Blade |
 //! | DROP of Wuppertal: numbered packets of any payload | [`drop`](mod@drop) | none: it measures a link |

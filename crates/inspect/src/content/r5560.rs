@@ -90,11 +90,11 @@ impl Tubes {
         *self.flags.entry(readout.flags()).or_default() += 1;
         self.counted += u64::from(readout.counter() != 0);
         self.past_the_second += u64::from(readout.time().ticks >= TICKS_PER_SECOND);
-        self.look_for_pair(readout);
+        self.find_pair(readout);
     }
 
     /// Whether the same has come on the other fibre of the ring, at most 2048 readouts before.
-    fn look_for_pair(&mut self, readout: R5560Readout) {
+    fn find_pair(&mut self, readout: R5560Readout) {
         let mut fields = readout.fields();
         let own = fields.encode();
         fields.fibre ^= 1;
@@ -281,7 +281,7 @@ mod tests {
         for different in [one, R5560Fields { group: 4, ..other }, R5560Fields { fibre: 8, ..one }] {
             assert_eq!(taken(&[one, different], 0).tubes.pairs, 0);
         }
-        // As far apart as is looked for, and much further.
+        // As far apart as pairs are found, and much further.
         for (between, pairs) in [(MOST_KEPT - 1, 1), (3 * MOST_KEPT, 0)] {
             let others = (0..between).map(|number| R5560Fields { counter: number as u16, ..one });
             let first = R5560Fields { flags: 1, ..one };

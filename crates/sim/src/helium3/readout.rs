@@ -9,6 +9,7 @@ use crate::readout::{Disturbance, Mover, Pulse, Readout};
 use evforge_core::pulse::PulseTrain;
 use evforge_detect::helium3::{Charges, Group, Groups, Helium3Settings};
 use evforge_wire::ess::R5560Fields;
+use evforge_wire::recognise::EssRecords;
 
 /// What a group has measured and not sent.
 #[derive(Clone, Copy, Debug, Default)]
@@ -133,6 +134,6 @@ impl Readout for Helium3Readout {
     }
 
     fn mover(&self) -> Option<Mover> {
-        Some(Mover::EssRecords { bytes: R5560Fields::default().encode().len() })
+        Some(Mover::Ess(EssRecords::R5560))
     }
 }

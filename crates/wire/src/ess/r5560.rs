@@ -117,7 +117,7 @@ impl R5560Readout {
         }
     }
 
-    /// Whether no check fails: what [`R5560Readout::fault`] would tell, without a branch.
+    /// Whether no check fails: the result of [`R5560Readout::fault`], without a branch.
     #[inline(always)]
     pub fn is_sound(self, rules: &RecordRules) -> bool {
         self.words.is_on_a_ring() & rules.allows_length(self.length(), R5560_LENGTH)

@@ -49,7 +49,7 @@ impl RecordWords {
         (self.head >> 16) as u16
     }
 
-    /// Whether the length field is in bits: that of a record of 20 bytes.
+    /// Whether the length field is in bits, for a record of 20 bytes.
     #[inline(always)]
     pub fn length_is_in_bits(self) -> bool {
         self.length() == LENGTH_IN_BITS

@@ -1,4 +1,4 @@
-//! ESS readout with VMM3a records, or with those of R5560 digitisers.
+//! ESS readout with VMM3a or R5560 records.
 
 use super::step::{Step, change_u32_le};
 use crate::ess::{EssTime, R5560_RECORD, RECORD, TICKS_PER_SECOND};
@@ -8,7 +8,7 @@ use crate::recognise::{EssRecords, look_at_ess};
 const PULSE: usize = 10;
 const PREVIOUS: usize = 18;
 const SEQUENCE: usize = 26;
-/// In a record: its time and, of a VMM3a, the bunch crossings in 12 bits.
+/// In a record: its time, and with VMM3a then the bunch crossings in 12 bits.
 const TIME: usize = 4;
 const CROSSINGS: usize = 12;
 const CROSSING_MASK: u16 = 4095;
@@ -57,8 +57,16 @@ pub fn moved(time: EssTime, by: u64) -> EssTime {
     }
 }
 
-/// Moves header and records of a packet whose header takes so many bytes, and each record.
-pub fn move_records(bytes: &mut [u8], (header, size): (usize, usize), step: EssStep) {
+/// Moves the time of a record.
+#[inline]
+fn move_time(record: &mut [u8], by: u64) {
+    if let Some(time) = time_at(record, TIME) {
+        put_time(record, TIME, moved(time, by));
+    }
+}
+
+/// Moves header and records of a packet whose header takes so many bytes: records of [`EssRecords::R5560`], else of VMM3a.
+pub fn move_records(bytes: &mut [u8], header: usize, records: EssRecords, step: EssStep) {
     let EssStep { ticks: by, count, last } = step;
     let (Some(pulse), Some(previous)) = (time_at(bytes, PULSE), time_at(bytes, PREVIOUS)) else { return };
     put_time(bytes, PULSE, moved(pulse, by));
@@ -66,29 +74,25 @@ pub fn move_records(bytes: &mut [u8], (header, size): (usize, usize), step: EssS
     let previous = if previous == pulse { last.unwrap_or(pulse) } else { moved(previous, by) };
     put_time(bytes, PREVIOUS, previous);
     change_u32_le(bytes, SEQUENCE, |sequence| sequence.wrapping_add(count as u32));
+    let payload = bytes.get_mut(header..).unwrap_or_default();
+    if records == EssRecords::R5560 {
+        let records = payload.as_chunks_mut::<R5560_RECORD>().0;
+        return records.iter_mut().for_each(|record| move_time(record, by));
+    }
     let crossings = (by / 2) as u16;
-    for record in bytes.get_mut(header..).unwrap_or_default().chunks_exact_mut(size.max(RECORD)) {
-        if let Some(time) = time_at(record, TIME) {
-            put_time(record, TIME, moved(time, by));
-        }
-        if size != RECORD {
-            continue;
-        }
+    for record in payload.as_chunks_mut::<RECORD>().0 {
+        move_time(record, by);
         let bc = u16::from_le_bytes([record[CROSSINGS], record[CROSSINGS + 1]]);
         let bc = bc.wrapping_add(crossings) & CROSSING_MASK;
         record[CROSSINGS..CROSSINGS + 2].copy_from_slice(&bc.to_le_bytes());
     }
 }
 
-/// Bytes of the header of a packet that can be moved, and of a record.
-fn header(bytes: &[u8]) -> Option<(usize, usize)> {
+/// Bytes of the header of a packet with VMM3a or R5560 records or none, and which it has.
+fn header(bytes: &[u8]) -> Option<(usize, EssRecords)> {
     let look = look_at_ess(bytes).ok()?;
-    let record = match look.records {
-        EssRecords::Vmm3a | EssRecords::None => RECORD,
-        EssRecords::R5560 => R5560_RECORD,
-        _ => return None,
-    };
-    Some((bytes.len() - look.packet.payload.len(), record))
+    let is_moved = matches!(look.records, EssRecords::Vmm3a | EssRecords::R5560 | EssRecords::None);
+    is_moved.then(|| (bytes.len() - look.packet.payload.len(), look.records))
 }
 
 /// Of which queue, and the number.
@@ -108,8 +112,8 @@ pub(super) fn visit_times(bytes: &[u8], visit: &mut dyn FnMut(u32, u64)) {
 }
 
 pub(super) fn move_on(bytes: &mut [u8], step: Step) {
-    let Some(header) = header(bytes) else { return };
-    move_records(bytes, header, EssStep { ticks: step.ticks, count: step.count, last: None });
+    let Some((header, records)) = header(bytes) else { return };
+    move_records(bytes, header, records, EssStep { ticks: step.ticks, count: step.count, last: None });
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //!
 //! | format | number | times, and how wide they are in ticks |
 //! |---|---|---|
-//! | ESS readout with VMM3a records | of the output queue, 32 bits | pulse, pulse before and records, 32 bits of seconds; bunch crossings |
+//! | ESS readout with VMM3a or R5560 records | of the output queue, 32 bits | pulse, pulse before and records, 32 bits of seconds; bunch crossings |
 //! | SRS with VMM2 | frame counter, 32 bits | trigger stamp, 32 bits |
 //! | SRS with VMM3, VMM3a | frame counter of the FEC, 32 bits | markers of chips, 42 bits; send stamp, 32 bits |
 //! | Mesytec | triggers of the readout, 24 bits | time of the event, 30 bits, or 46 with its upper part |
@@ -33,7 +33,7 @@ use crate::recognise::Format;
 /// A format whose packets can be moved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Movable {
-    /// ESS readout with VMM3a records.
+    /// ESS readout with VMM3a or R5560 records.
     Ess,
     /// SRS with VMM2.
     SrsVmm2,

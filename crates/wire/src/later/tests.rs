@@ -2,9 +2,9 @@
 
 use super::*;
 use crate::caen::{JadaqPacket, JadaqVersion, RecordPacket};
-use crate::ess::{EssTime, TICKS_PER_SECOND};
+use crate::ess::{EssHeader, EssTime, R5560Fields, R5560Payload, R5560Readout, TICKS_PER_SECOND};
 use crate::mesytec::DatagramEncoder;
-use crate::recognise::recognise;
+use crate::recognise::{look_at_ess, recognise};
 use crate::srs_vmm::{MARKER_BITS, Vmm3Packet, Vmm3Variant, Word};
 use proptest::prelude::*;
 
@@ -136,6 +136,22 @@ fn frames_of_isis_are_later_in_both_versions_and_their_events_stay() {
 fn pulses_of_the_ess_go_on_by_ticks() {
     let start = EssTime { seconds: 10, ticks: TICKS_PER_SECOND - 1 };
     assert_eq!(moved(start, 2), EssTime { seconds: 11, ticks: 1 });
+}
+
+#[test]
+fn tubes_are_later_and_their_charges_stay() {
+    let time = EssTime { seconds: 10, ticks: 7 };
+    let tube = R5560Fields { group: 3, counter: 9, charges: [1, 2, 3, 4], time, ..Default::default() };
+    let header = EssHeader { detector_type: 0x34, pulse: time, previous_pulse: time, ..Default::default() };
+    let mut bytes = Vec::new();
+    header.write_packet(&tube.encode().repeat(5), &mut bytes);
+    let moved = moved_by(Movable::Ess, &bytes, Step { ticks: 5, nanoseconds: 0, count: 2 });
+    let look = look_at_ess(&moved).expect("a packet");
+    assert_eq!((look.packet.sequence, look.packet.pulse.ticks), (2, 12));
+    let later = R5560Fields { time: EssTime { ticks: 12, ..time }, ..tube };
+    let moved: Vec<_> =
+        R5560Payload::parse(look.packet.payload).readouts().map(R5560Readout::fields).collect();
+    assert_eq!(moved, [later; 5]);
 }
 
 proptest! {

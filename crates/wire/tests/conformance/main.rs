@@ -9,6 +9,7 @@ mod format_pages;
 mod isis;
 mod mesytec;
 mod numbered;
+mod r5560;
 mod sonde;
 mod srs_vmm;
 mod train;

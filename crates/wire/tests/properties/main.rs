@@ -6,6 +6,7 @@ mod drop;
 mod ess;
 mod isis;
 mod mesytec;
+mod r5560;
 mod recognise;
 mod sonde;
 mod srs_vmm;

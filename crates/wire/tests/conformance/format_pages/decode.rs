@@ -1,6 +1,6 @@
 //! Packets to text, with the decoders of this crate, and messages with those of `evforge-messages`: a line for each field.
 
-use crate::format_pages::ess_and_srs::{ess_header, ess_monitors, ess_vmm3a, srs_vmm2, srs_vmm3};
+use crate::format_pages::ess_and_srs::{ess_header, ess_monitors, ess_r5560, ess_vmm3a, srs_vmm2, srs_vmm3};
 use crate::format_pages::fields::{Fields, rejected};
 use crate::format_pages::isis::isis;
 use crate::format_pages::trains::train_packet;
@@ -23,6 +23,7 @@ pub(crate) fn decode(page: &str, variant: &str, bytes: &[u8]) -> Result<String, 
         ("ess-readout.md", "") => drop(ess_header(bytes, &mut out)?),
         ("ess-vmm3a.md", "") => ess_vmm3a(bytes, &mut out)?,
         ("ess-beam-monitors.md", "") => ess_monitors(bytes, &mut out)?,
+        ("ess-r5560.md", "") => ess_r5560(bytes, &mut out)?,
         ("srs-vmm2.md", "") => srs_vmm2(bytes, &mut out)?,
         ("srs-vmm3.md", "vmm3-2018") => srs_vmm3(bytes, Vmm3Variant::Of2018, false, &mut out)?,
         ("srs-vmm3.md", "vmm3a") => srs_vmm3(bytes, Vmm3Variant::Vmm3a, false, &mut out)?,

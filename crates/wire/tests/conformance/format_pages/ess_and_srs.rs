@@ -2,7 +2,9 @@
 
 use crate::format_pages::fields::{Fields, rejected};
 use evforge_wire::ess::beam_monitor::{MonitorKind, MonitorPayload};
-use evforge_wire::ess::{EssPacket, EssTime, HeaderRules, RecordRules, Vmm3aPayload, detector_type};
+use evforge_wire::ess::{
+    EssPacket, EssTime, HeaderRules, R5560Payload, RecordRules, Vmm3aPayload, detector_type,
+};
 use evforge_wire::srs_vmm::{
     TriggerMarker, Vmm2Content, Vmm2Packet, Vmm3Packet, Vmm3Variant, VmmReadout, Word,
 };
@@ -73,6 +75,25 @@ pub(crate) fn ess_monitors(bytes: &[u8], out: &mut Fields) -> Result<(), String>
             }
         }
     }
+    Ok(())
+}
+
+pub(crate) fn ess_r5560(bytes: &[u8], out: &mut Fields) -> Result<(), String> {
+    let payload = R5560Payload::parse(ess_header(bytes, out)?);
+    for (number, readout) in payload.readouts().enumerate() {
+        if let Some(fault) = readout.fault(&RecordRules::default()) {
+            return Err(rejected(fault));
+        }
+        let mut put = |field: &str, value: String| out.put(format!("record[{number}].{field}"), value);
+        put("fibre", format!("{}, ring {}", readout.fibre(), readout.ring()));
+        put("fen", readout.fen().to_string());
+        put("time", ess_time(readout.time()));
+        put("flags", readout.flags().to_string());
+        put("group", readout.group().to_string());
+        put("counter", readout.counter().to_string());
+        put("charges", format!("{:?}", readout.charges()));
+    }
+    out.put("bytes left", payload.bytes_left());
     Ok(())
 }
 
