@@ -53,6 +53,9 @@ CASES = [
     ("TREX", "trex", None, []),
     ("LET", "let", None, []),
     ("NMX", "nmx", None, []),
+    ("Multi-Blade, as it comes", "multiblade", "multiblade/generated.pkts", ["multiblade.order=arrival"]),
+    ("ISIS, LVDS", "isis-lvds", None, []),
+    ("Sampled channels", "adc-readout", "data/adc-readout.pcapng", []),
     ("2018: SoNDe", "reference-2018/sonde", "sonde/generated_255.pkts", []),
     ("2018: Multi-Blade, recorded", "reference-2018/multiblade", "multiblade/recorded_2018.pkts", []),
     ("2018: Multi-Blade, generated", "reference-2018/multiblade", "multiblade/generated.pkts", []),
@@ -105,7 +108,9 @@ def made(commit: str) -> Path:
 
 
 def capture_of(said: str) -> Path:
-    """The file of a capture, made if need be."""
+    """The file of a capture, made if need be; one below data/ is of the repository."""
+    if said.startswith("data/"):
+        return ROOT / said
     original = said.removeprefix("shuffled/")
     if original == said or not (CAPTURES / original).is_file():
         return CAPTURES / original

@@ -97,6 +97,25 @@ fn in_beam_monitors_of_the_ess_readout() {
 }
 
 #[test]
+fn in_helium_3_tubes() {
+    use evforge_wire::ess::{EssHeader, R5560Fields, detector_type};
+    let settings = crate::helium3::tests::settings("wiring = [{ ring = 0 }]").expect("sound settings");
+    let time = ess::at(100);
+    let record = R5560Fields { time, charges: [100, 900, 0, 0], ..R5560Fields::default() }.encode();
+    let header = EssHeader {
+        detector_type: detector_type::BIFROST,
+        pulse: ess::at(0),
+        previous_pulse: ess::at(0),
+        ..EssHeader::default()
+    };
+    let mut packet = Vec::new();
+    header.write_packet(&record.repeat(8), &mut packet);
+    shows("ess_helium3", &[packet], || {
+        Box::new(crate::helium3::new(&settings, None).expect("sound settings"))
+    });
+}
+
+#[test]
 fn in_a_multiblade_in_both_orders() {
     use crate::multiblade::caen::settings::HitOrder;
     let neutron = |n: u32| multiblade::records(&multiblade::neutron(7, 1000 * n, 3, 9));

@@ -36,8 +36,7 @@ const fn load(readout: &'static str, configuration: &'static str, description: &
     Load { readout, configuration: Some(configuration), description }
 }
 
-/// Neither of LoKI's detectors is one that evforge forms events of: the load has the format of the example of a
-/// plugin, 8 bytes a neutron.
+/// The BAND-GEM was not built, and no events of it are formed: the load has the format of the example of a plugin, 8 bytes a neutron.
 const GENERIC: &[Load] = &[Load {
     readout: "generic",
     configuration: None,
@@ -95,7 +94,7 @@ pub const INSTRUMENTS: &[Instrument] = &[
         flux: 1e9,
         average: 37_000_000,
         data_rate: 298_000_000,
-        loads: GENERIC,
+        loads: &[load("ess", "loki", "R5560 digitisers in the ESS readout")],
     },
     Instrument {
         name: "NMX",

@@ -25,6 +25,8 @@ mod division;
 mod mapping_file;
 mod settings;
 mod stage;
+#[cfg(test)]
+pub(crate) mod tests;
 mod wiring;
 
 pub use calibration::{GroupCalibration, as_json};
