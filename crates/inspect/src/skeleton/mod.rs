@@ -7,6 +7,7 @@ mod beam_monitors;
 mod caen;
 mod ess;
 mod gdgem;
+mod helium3;
 mod isis;
 mod multiblade;
 mod multigrid;
@@ -191,9 +192,7 @@ fn ess_bodies(streams: &[&Stream], monitors: &[&Stream]) -> Result<Vec<String>, 
         return match most.records() {
             EssRecords::BeamMonitors => beam_monitors::bodies(&ess::table(&contents), &contents),
             EssRecords::None => Err("there are heartbeats only, so that no front end is known".to_owned()),
-            EssRecords::R5560 => {
-                Err("packets do not tell how tubes are arranged, nor where they are divided".to_owned())
-            }
+            EssRecords::R5560 => helium3::body(&ess::table(&contents), &contents),
             records => Err(format!("evforge does not decode {}", records.name())),
         };
     }

@@ -1,5 +1,6 @@
 use super::*;
 use evforge_config::Config;
+use evforge_core::counter::CounterSnapshot;
 use evforge_core::packet_source::PacketSource;
 use evforge_core::pulse::PulseTrain;
 use evforge_detect::helium3::Helium3Settings;
@@ -66,6 +67,30 @@ impl PacketSource for Packets {
             self.0.pop();
         }
         Ok(Fill::End)
+    }
+
+    fn path(&self) -> &Path {
+        Path::new("in memory")
+    }
+
+    fn packets(&self) -> u64 {
+        0
+    }
+
+    fn position(&self) -> u64 {
+        0
+    }
+
+    fn total_bytes(&self) -> Option<u64> {
+        None
+    }
+
+    fn stage(&self) -> &'static str {
+        "in memory"
+    }
+
+    fn counters(&self) -> CounterSnapshot {
+        CounterSnapshot::default()
     }
 }
 
