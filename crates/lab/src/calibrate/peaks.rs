@@ -6,6 +6,8 @@ use super::spectra::BINS;
 const FEWEST: f64 = 50.0;
 /// Share of the window at each of its ends whose readouts are background.
 const EDGE: f64 = 0.1;
+/// A peak is at most so far from where it is expected, in reaches.
+const FURTHEST: f64 = 1.25;
 /// Times that a window is moved onto its peak.
 const STEPS: usize = 12;
 
@@ -27,7 +29,7 @@ pub fn find(bins: &[u32], expected: f64, reach: f64) -> Option<Peak> {
     for _ in 0..STEPS {
         let found = within(bins, middle, reach)?;
         let moved = (found.place - middle).abs();
-        if (found.place - expected).abs() > reach {
+        if (found.place - expected).abs() > FURTHEST * reach {
             return None;
         }
         middle = found.place;

@@ -130,9 +130,9 @@ fn behind_a_mask(truth: &Config, seed: u64) -> Box<dyn PacketSource> {
 
 /// Calibrations of the triplets, whose ends are elsewhere than the configuration says.
 const ENDS: [[[f64; 2]; 3]; 3] = [
-    [[0.02, 0.31], [0.353, 0.637], [0.697, 0.98]],
-    [[0.01, 0.325], [0.36, 0.65], [0.69, 0.985]],
-    [[0.03, 0.3], [0.655, 0.345], [0.7, 0.97]],
+    [[0.015, 0.31], [0.355, 0.645], [0.692, 0.985]],
+    [[0.01, 0.325], [0.35, 0.65], [0.69, 0.985]],
+    [[0.015, 0.31], [0.655, 0.345], [0.69, 0.985]],
 ];
 
 fn ends_as_text(order: [usize; 3]) -> String {
