@@ -10,7 +10,7 @@
 //!    of its dead time;
 //! 3. it can be told from every resolvable neutron before it: not both planes have hits of the two at the same time
 //!    and on the same or a neighbouring channel. Of those that are read with one trigger only the first that leaves
-//!    enough counts.
+//!    enough counts, and none where their charges add up.
 //!
 //! Noise, gammas, dead channels and the spread of gains are left out. Of neutrons at the same place and time the first
 //! one counts, because one event is found there: the share of the resolvable neutrons is the *ceiling* of the share that
@@ -53,6 +53,8 @@ pub struct TriggerTimes {
     pub window_ps: u64,
     /// Nothing is taken for so long after that.
     pub dead_time_ps: u64,
+    /// Charges of all that is read with a trigger are one sum: of several neutrons none can be told.
+    pub adds_up: bool,
 }
 
 /// What no reconstruction gets around.
@@ -181,7 +183,8 @@ fn of_triggers(
         }
         let has_enough =
             |hit: &&TrueHit| on_planes.get(&hit.neutron).is_some_and(|hits| limits.are_enough(hits));
-        if let Some(hit) = of_trigger.iter().find(has_enough) {
+        let can_be_told = !trigger.adds_up || on_planes.len() == 1;
+        if let Some(hit) = of_trigger.iter().find(has_enough).filter(|_| can_be_told) {
             resolvable[hit.neutron as usize] = true;
         }
         next = (next + hits[next..].partition_point(|hit| is_before(hit, ready_ps))).max(end);
@@ -362,7 +365,8 @@ mod tests {
                     on_plane(hit.neutron, plane) >= usize::from(limits.min_hits[usize::from(plane)])
                 })
             };
-            hits.iter().find(has_enough).map(|hit| hit.neutron)
+            let is_alone = hits.iter().all(|hit| hit.neutron == hits[0].neutron);
+            hits.iter().find(has_enough).filter(|_| is_alone || !times.adds_up).map(|hit| hit.neutron)
         };
         let found: Vec<u32> = triggers.iter().filter_map(first).collect();
         (0..neutrons).map(|neutron| found.contains(&neutron)).collect()
@@ -375,6 +379,7 @@ mod tests {
                 (0_u16..2, 0_u8..2, 0_u16..8, 0_u64..40), 0..6)), 0..14),
             min_hits in [1_u16..3, 0_u16..3],
             trigger in prop::option::of((0_u64..80, 0_u64..80)),
+            adds_up: bool,
         ) {
             let hits: Vec<TrueHit> = neutrons
                 .iter()
@@ -383,7 +388,8 @@ mod tests {
                     hit(neutron, *module, *plane, *coordinate, time + later)
                 }))
                 .collect();
-            let trigger = trigger.map(|(window_ps, dead_time_ps)| TriggerTimes { window_ps, dead_time_ps });
+            let trigger = trigger
+                .map(|(window_ps, dead_time_ps)| TriggerTimes { window_ps, dead_time_ps, adds_up });
             let limits = Limits { min_hits, trigger, ..LIMITS };
             let count = neutrons.len() as u32;
             let expected = match trigger {

@@ -185,7 +185,7 @@ impl DetectorModel for Helium3Model {
 
     fn resolution(&self) -> Resolution {
         let (window, dead_time) = (self.physics.shaping.picoseconds, self.physics.dead_time.picoseconds);
-        let trigger = TriggerTimes { window_ps: window, dead_time_ps: dead_time };
+        let trigger = TriggerTimes { window_ps: window, dead_time_ps: dead_time, adds_up: true };
         Resolution { trigger: Some(trigger), ..Resolution::of_single_channels(TICK_PS) }
     }
 

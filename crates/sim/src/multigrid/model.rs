@@ -111,6 +111,7 @@ impl MultiGridModel {
         let times = TriggerTimes {
             window_ps: physics.trigger_window.picoseconds,
             dead_time_ps: physics.trigger_dead_time.picoseconds,
+            adds_up: false,
         };
         // Wires are insulated from one another: two of them are two neutrons. The charge of one is seen by the grids on
         // both sides of a border. A trigger has one time for all that it reads.
