@@ -17,7 +17,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 # Runs that every parser of single packets and messages is to have had.
 WANTED = 100_000_000
 PARSERS = [
-    "adc_readout", "caen", "cncs", "drop", "ess_beam_monitor", "ess_header_vmm3a", "isis", "later", "messages", "mesytec", "numbered",
+    "adc_readout", "caen", "cncs", "drop", "ess_beam_monitor", "ess_header_vmm3a", "ess_r5560", "isis", "later", "messages", "mesytec", "numbered",
     "recognise", "sonde", "srs_vmm", "train", "capture", "commands", "kernel_texts", "helper",
 ]
 

@@ -1,9 +1,9 @@
-//! Single packets of the ESS readout: the header with VMM3a records or with those of beam monitors.
+//! Single packets of the ESS readout: the header with VMM3a records, with those of beam monitors or of R5560.
 
 use evforge_wire::ess::beam_monitor::MonitorPayload;
 use evforge_wire::ess::{
-    EssClock, EssPacket, HeaderFault, HeaderRelaxations, HeaderRules, Numbering, RECORD, RecordRules,
-    Vmm3aPayload, detector_type,
+    EssClock, EssPacket, HeaderFault, HeaderRelaxations, HeaderRules, Numbering, R5560_RECORD, R5560Payload,
+    RECORD, RecordRules, Vmm3aPayload, detector_type,
 };
 
 /// The rules of records: those of today, each relaxed by itself, and both; the last with another clock.
@@ -65,6 +65,28 @@ pub fn ess_header_vmm3a(bytes: &[u8]) {
 pub fn ess_beam_monitor(bytes: &[u8]) {
     let Some(payload) = header(bytes, detector_type::CBM) else { return };
     check_records!(payload, MonitorPayload, |readout, rules| readout.kind().is_some());
+}
+
+/// Parses `bytes` as a packet of LOKI with R5560 records, and encodes it again.
+///
+/// # Panics
+/// As [`ess_header_vmm3a`], and if a byte is neither in a record nor left.
+pub fn ess_r5560(bytes: &[u8]) {
+    let Some(payload) = header(bytes, detector_type::LOKI) else { return };
+    let records = R5560Payload::parse(payload);
+    assert_eq!(R5560_RECORD * records.len() + records.bytes_left(), payload.len());
+    assert!(records.bytes_left() < R5560_RECORD);
+    for (readout, record) in records.readouts().zip(payload.chunks_exact(R5560_RECORD)) {
+        assert_eq!(readout.fields().encode(), record, "a record changed on the way");
+        for rules in &RECORD_RULES {
+            let is_sound = readout.is_sound(rules);
+            assert_eq!(is_sound, readout.fault(rules).is_none(), "{:?}", readout.fields());
+            if is_sound {
+                assert!(readout.ring() < 12 && readout.fen() < 24);
+                assert!(readout.length() == 24 || (rules.length_in_bits && readout.length_is_in_bits()));
+            }
+        }
+    }
 }
 
 /// The payload of a packet that is sound at least if all rules are relaxed that can be.

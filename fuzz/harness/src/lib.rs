@@ -20,6 +20,7 @@
 //! | [`adc_readout_stream`](adc_readout::adc_readout_stream) | streams of them | as `gdgem` |
 //! | [`ess_header_vmm3a`](ess::ess_header_vmm3a) | packets of the ESS readout with VMM3a records | numbering and relaxed rules agree; encoding again gives the same bytes |
 //! | [`ess_beam_monitor`](ess::ess_beam_monitor) | packets of the ESS readout with records of beam monitors | the same |
+//! | [`ess_r5560`](ess::ess_r5560) | packets of the ESS readout with records of CAEN R5560 | the same; every byte is accounted for |
 //! | [`ess_stream`](ess_stream::ess_stream) | streams of packets of the ESS readout | as `gdgem`; every event has its pulse |
 //! | [`recognise`](recognise::recognise) | packets of any format | the most certain comes first; what is sound is read by its parser |
 //! | [`multiblade`](multiblade::multiblade) | streams of packets of a Multi-Blade | as `gdgem` |
@@ -115,7 +116,7 @@ macro_rules! targets {
 }
 
 /// All exercises.
-pub const TARGETS: [Target; 37] = targets! {
+pub const TARGETS: [Target; 38] = targets! {
     srs_vmm::srs_vmm, srs_vmm::seeds;
     recognise::recognise, recognise::seeds;
     mesytec::mesytec, mesytec::seeds;
@@ -129,6 +130,7 @@ pub const TARGETS: [Target; 37] = targets! {
     adc_readout::adc_readout_stream, adc_readout::stream_seeds;
     ess::ess_header_vmm3a, ess::vmm3a_seeds;
     ess::ess_beam_monitor, ess::beam_monitor_seeds;
+    ess::ess_r5560, ess::r5560_seeds;
     ess_stream::ess_stream, ess_stream::seeds;
     multiblade::multiblade, multiblade::seeds;
     isis::isis, isis::seeds;

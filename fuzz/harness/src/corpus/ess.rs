@@ -4,7 +4,7 @@ use super::Seed;
 use super::packets::spoilt;
 use evforge_wire::ess::beam_monitor::MonitorKind;
 use evforge_wire::ess::{
-    EssHeader, EssTime, MonitorFields, RECORD, TICKS_PER_SECOND, Vmm3aFields, detector_type,
+    EssHeader, EssTime, MonitorFields, R5560Fields, RECORD, TICKS_PER_SECOND, Vmm3aFields, detector_type,
 };
 
 const PULSE: EssTime = EssTime { seconds: 1_700_000_000, ticks: 6_289_464 };
@@ -51,6 +51,36 @@ pub fn beam_monitor_seeds() -> Vec<Seed> {
         ("kind-4", MonitorFields { kind: 4, ..sound }),
     ] {
         let records = [monitor(0).encode(), record.encode(), monitor(2).encode()].concat();
+        seeds.push(Seed::new(format!("record-{name}"), packet(header, &records)));
+    }
+    seeds
+}
+
+/// Good packets of helium-3 tubes, packets with one fault in the header each, one of each faulty record, and bytes that are
+/// left.
+pub fn r5560_seeds() -> Vec<Seed> {
+    let header = header(detector_type::LOKI);
+    let records: Vec<u8> = (0..4).flat_map(|number| tube(number).encode()).collect();
+    let mut seeds = headers(header, &records);
+    let full: Vec<u8> = (0..372).flat_map(|number| tube(number).encode()).collect();
+    seeds.push(Seed::new("full", packet(header, &full)));
+    for left in [2, 10] {
+        let records = [&records[..], &vec![9; left]].concat();
+        seeds.push(Seed::new(format!("left-{left}"), packet(header, &records)));
+    }
+    let sound = tube(1);
+    for (name, record) in [
+        ("fibre", R5560Fields { fibre: 24, ..sound }),
+        ("fen", R5560Fields { fen: 24, ..sound }),
+        ("length-25", R5560Fields { length: 25, ..sound }),
+        ("length-20", R5560Fields { length: 20, ..sound }),
+        ("length-in-bits", R5560Fields { length: 192, ..sound }),
+        ("time", R5560Fields { time: EssTime { ticks: TICKS_PER_SECOND, ..sound.time }, ..sound }),
+        ("flags", R5560Fields { flags: 4, counter: 77, ..sound }),
+        ("no-charge", R5560Fields { charges: [0; 4], ..sound }),
+        ("negative", R5560Fields { charges: [0xFFFF, 0x8000, 0x7FFF, 1], ..sound }),
+    ] {
+        let records = [tube(0).encode(), record.encode(), tube(2).encode()].concat();
         seeds.push(Seed::new(format!("record-{name}"), packet(header, &records)));
     }
     seeds
@@ -128,6 +158,18 @@ fn vmm3a(number: u32) -> Vmm3aFields {
         vmm: (number % 16) as u8,
         channel: (5 * number % 64) as u8,
         ..Vmm3aFields::default()
+    }
+}
+
+/// A readout of a tube that is like any other.
+fn tube(number: u32) -> R5560Fields {
+    R5560Fields {
+        fibre: (number % 24) as u8,
+        fen: (number / 2 % 24) as u8,
+        time: time(number),
+        group: (number % 15) as u8,
+        charges: [100, 200, 300, 400].map(|charge| charge + (7 * number) as u16),
+        ..R5560Fields::default()
     }
 }
 

@@ -4,7 +4,7 @@ use super::{Seed, adc_readout, caen, cncs, drop, ess, isis, mesytec, numbered, s
 
 /// The first inputs of the formats' own corpora: good packets and those with a fault that the smallest show.
 pub fn seeds() -> Vec<Seed> {
-    let formats: [(&str, Vec<Seed>); 11] = [
+    let formats: [(&str, Vec<Seed>); 12] = [
         ("srs", srs_vmm::seeds()),
         ("mesytec", mesytec::seeds()),
         ("cncs", cncs::seeds()),
@@ -14,6 +14,7 @@ pub fn seeds() -> Vec<Seed> {
         ("adc", adc_readout::seeds()),
         ("ess-vmm3a", ess::vmm3a_seeds()),
         ("ess-monitor", ess::beam_monitor_seeds()),
+        ("ess-r5560", ess::r5560_seeds()),
         ("sonde", sonde::seeds()),
         ("isis", isis::seeds()),
     ];

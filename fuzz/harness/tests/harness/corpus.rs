@@ -51,7 +51,7 @@ mod replays_its_corpus {
 
     replays!(
         srs_vmm mesytec cncs drop train messages numbered caen adc_readout adc_readout_stream ess_header_vmm3a ess_beam_monitor
-        ess_stream multiblade isis sonde sonde_stream multigrid gdgem gdgem_panels helper vmm_files capture configuration
+        ess_r5560 ess_stream multiblade isis sonde sonde_stream multigrid gdgem gdgem_panels helper vmm_files capture configuration
         recognise structure kernel_texts commands later command_port http kafka_events kafka_aggregate writer_modules templates
         small_texts shipped_detectors
     );
