@@ -21,7 +21,7 @@ fn tubes(detector_type: u8, has_four: bool) -> Vec<(f64, f64)> {
 }
 
 fn equal(count: u8) -> Vec<(f64, f64)> {
-    let share = |number: u8| f64::from((f64::from(number) * 1000.0 / f64::from(count)) as u16) / 1000.0;
+    let share = |number: u8| (f64::from(number) * 1000.0 / f64::from(count)).round() / 1000.0;
     // A thousandth between two, so that no position is of both.
     (0..count)
         .map(|number| (share(number) + if number > 0 { 0.001 } else { 0.0 }, share(number + 1)))
@@ -75,7 +75,7 @@ pub(super) fn body(ess: &str, contents: &[&EssContent]) -> Result<Vec<String>, S
         if has_four { "" } else { "saturation = 32768               # larger charges were never recorded\n" };
     let _ = write!(
         text,
-        "]\nleast_sum = 1                    # UNKNOWN: sums of charges lie between {} and {}; noise is below the peak of neutrons\n{limit}\
+        "]\nleast_sum = 1                    # UNKNOWN: sums of charges lie between {} and {}; noise is below the peak of neutrons\n{least}{limit}\
          # UNKNOWN: where the groups are: here they follow one another, ring by ring.\nwiring = [\n{wiring}]\n",
         sums.0.min(sums.1),
         sums.1

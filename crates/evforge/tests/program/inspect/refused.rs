@@ -1,9 +1,9 @@
 //! What has no configuration is refused by its name; several detectors have one each; peculiarities are named with the key
 //! that reads them.
 
-use super::made::{ess, freia, pkts};
+use super::made::{after, ess, freia, pkts};
 use super::{evforge, evforge_any, in_text, inspected, placed, text};
-use evforge_wire::ess::{EssTime, Vmm3aFields};
+use evforge_wire::ess::{EssTime, R5560Fields, Vmm3aFields};
 use evforge_wire::numbered::NumberedHeader;
 
 /// Records of a size that states itself.
@@ -17,9 +17,6 @@ fn of(size: u8) -> Vec<u8> {
 fn packets_without_a_configuration_are_named_and_refused() {
     let folder = tempfile::tempdir().unwrap();
     for (name, packet, named) in [
-        ("loki", ess(0x30, 0, 0, 0, &of(24)), "0x30 LOKI: CAEN R5560 records of 24 bytes"),
-        ("bifrost", ess(0x34, 0, 0, 0, &of(24)), "0x34 BIFROST: CAEN R5560 records of 24 bytes"),
-        ("tbl3he", ess(0x32, 0, 0, 0, &of(24)), "0x32 TBL3HE: CAEN R5560 records of 24 bytes"),
         ("heartbeat", ess(0x60, 0, 0, 0, &[]), "0x60 DREAM: heartbeats only"),
         ("dream", ess(0x60, 0, 0, 0, &of(16)), "0x60 DREAM: CDT records of 16 bytes"),
         ("skadi", ess(0x20, 0, 0, 0, &of(20)), "0x20 SKADI: SKADI records of 20 bytes"),
@@ -49,6 +46,43 @@ fn vmm3a_under_the_type_of_loki_is_a_multi_grid() {
         "{title}"
     );
     assert_eq!(inspected(&capture)["streams"][0]["configurations"][0], "configs/let.toml");
+}
+
+/// As in recordings of CSPEC and MIRACLES: up to eleven queues, empty packets of another type between them, and what else is on the wire.
+#[test]
+fn tubes_behind_many_queues_have_a_configuration_that_reads_all_of_them() {
+    let folder = tempfile::tempdir().unwrap();
+    for (detector_type, queues, named) in [(0x3C, 2, "CSPEC"), (0x38, 11, "MIRACLES")] {
+        let mut packets = Vec::new();
+        for pulse in 0..20_u32 {
+            for queue in 0..queues {
+                let tube = |fibre: u8| R5560Fields {
+                    fibre,
+                    group: queue,
+                    charges: [2000 + 100 * pulse as u16, 9000, 0, 0],
+                    time: after(pulse),
+                    ..Default::default()
+                };
+                packets.push(ess(
+                    detector_type,
+                    queue,
+                    pulse,
+                    pulse,
+                    &[tube(0).encode(), tube(3).encode()].concat(),
+                ));
+                packets.push(ess(0x60, queue, pulse, pulse, &[]));
+            }
+            // A beacon of EPICS.
+            packets
+                .push([&[0, 13, 0, 0, 0, 13, 0x13, 0xC8], &pulse.to_be_bytes()[..], &[10, 0, 0, 1]].concat());
+        }
+        let capture = pkts(folder.path(), named, &packets);
+        let file = folder.path().join(format!("{named}.toml"));
+        let said = evforge_any(&["inspect", in_text(&capture), "--config-skeleton", in_text(&file)]);
+        let said = text(&said.stdout) + &text(&said.stderr);
+        assert!(said.contains(named) && said.contains("0x60 DREAM: heartbeats only"), "{said}");
+        assert_eq!(placed(&file, &capture, folder.path()).0, 2 * 20 * u64::from(queues), "{said}");
+    }
 }
 
 /// As at AMOR: Multi-Blade and beam monitors on one port, at 23 Hz, from one sender.
