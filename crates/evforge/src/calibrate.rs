@@ -41,7 +41,7 @@ pub(crate) fn calibrate(arguments: &CalibrateArguments) -> Result<ExitStatus, Co
         .input("--input", Some(&path))
         .output("--toml", &arguments.toml)
         .output("--json", &arguments.json)
-        .check(arguments.overwrite.overwrite)?;
+        .check(arguments.overwrite)?;
     let input = open(&path, arguments.capture.port, &config)?;
     let found = measure(&config, input, &arguments.slits)?;
     print(&found.text())?;

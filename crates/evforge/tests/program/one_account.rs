@@ -26,13 +26,14 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 /// The shipped configurations that can be simulated.
-const SHIPPED: [&str; 17] = [
+const SHIPPED: [&str; 18] = [
     "gdgem-srs",
     "gdgem-nmx",
     "multiblade",
     "multigrid",
     "multigrid-cncs",
     "sonde",
+    "bifrost",
     "nmx",
     "freia",
     "estia",

@@ -153,6 +153,9 @@ fn largest_distance(name: &str) -> [f64; 3] {
         "multigrid-cncs" => [2.5, 1.5, 1.5],
         "multigrid" | "trex" | "let" => [1.5, 1.5, 2.5],
         "sonde" | "sonde-module" | "beam-monitors" | "adc-readout" => [1.0; 3],
+        // Noise of the wire, along a tube.
+        "loki" | "bifrost" | "tbl3he" => [13.2, 1.0, 1.0],
+        "miracles" | "cspec" => [1.0, 8.5, 1.0],
         _ => [2.0; 3],
     }
 }
