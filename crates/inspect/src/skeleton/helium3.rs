@@ -71,10 +71,10 @@ pub(super) fn body(ess: &str, contents: &[&EssContent]) -> Result<Vec<String>, S
     for (number, (from, to)) in tubes.iter().enumerate() {
         let _ = writeln!(text, "    {{ interval = [{from:?}, {to:?}], y = {number} }},");
     }
-    let least = if detector_type == types::TBL3HE {
-        "least_charge = 2                 # as the instrument has it\n"
-    } else {
-        ""
+    let least = match detector_type {
+        types::TBL3HE => "least_charge = 2                 # as the instrument has it\n",
+        types::BIFROST => "largest_sum = 32767              # as the instrument has it\n",
+        _ => "",
     };
     let limit =
         if has_four { "" } else { "saturation = 32768               # larger charges were never recorded\n" };

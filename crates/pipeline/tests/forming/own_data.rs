@@ -155,7 +155,7 @@ fn largest_distance(name: &str) -> [f64; 3] {
         "sonde" | "sonde-module" | "beam-monitors" | "adc-readout" => [1.0; 3],
         // Noise of the wire, along a tube.
         "loki" | "bifrost" | "tbl3he" => [13.2, 1.0, 1.0],
-        "miracles" | "cspec" => [1.0, 8.5, 1.0],
+        "miracles" | "cspec" => [1.6, 8.5, 1.0],
         _ => [2.0; 3],
     }
 }
