@@ -9,14 +9,14 @@ use crate::settings::{FlatGeometry, Picoseconds, SettingsError, flat_geometry};
 use evforge_core::geometry::LogicalGeometry;
 use evforge_core::quantity::SomeInPicoseconds;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
 /// Tubes of a group at most.
 pub(super) const MOST_TUBES: usize = 16;
 
 /// Which charges a readout has.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Charges {
     /// A and B, of the two ends of a chain of tubes, from 0 to 65535: A / (A + B) says which tube it was and where along it.
@@ -28,7 +28,7 @@ pub enum Charges {
 }
 
 /// The axis of the geometry along which a tube lies.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Axis {
     /// Columns.
@@ -39,7 +39,7 @@ pub enum Axis {
 }
 
 /// How a position becomes a pixel along its tube.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Rounding {
     /// The nearest one; pixels at the ends are half as long.
@@ -50,7 +50,7 @@ pub enum Rounding {
 }
 
 /// What becomes of a position in none of the intervals.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Outside {
     /// The readout is discarded.
@@ -61,7 +61,7 @@ pub enum Outside {
 }
 
 /// What of a calibration is used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CalibrationPart {
     /// Which tube a position is of, and its ends.
