@@ -15,6 +15,7 @@ EXPECTED.json:
     pixels    of all events
     pulses    starts of all pulses, in nanoseconds since 1970
     ledger    {name: [values]}
+    counters  {name: [values]}; absent if the file has no table of counters
     live_time [[source, begin in nanoseconds since 1970, duration, received, lost, live fraction or null]]
     state     what recording/state begins with
     frames    of each pulse [period from 1 or 0, vetoes, whether it is good, charge in microampere hours or null, state];
@@ -158,6 +159,15 @@ def with_h5py(path, expected):
             log = entry["ledger"][name]
             assert log.attrs["NX_class"] == "NXlog" and known(log["value"][()]) == values, name
             assert len(log["time"]) == len(values)
+        counters = expected.get("counters", {})
+        assert ("counters" in entry["ledger"]) == bool(counters)
+        if counters:
+            table = entry["ledger/counters"]
+            names = [name.decode("utf-8") for name in table["counter"][()]]
+            assert dict(zip(names, table["counts"][()].T.tolist(), strict=True)) == counters
+            assert table["counts"].dtype == np.int64
+            assert table["counts"].chunks[0] == 1, "a row is written once"
+            assert table["time"] == entry["ledger/time"]
 
         live = entry["live_time"]
         names = [name.decode("utf-8") for name in live["source_name"][()]]
@@ -193,6 +203,13 @@ def with_scippnexus(path, expected):
     seconds = one.coords["event_time_zero"].values.astype("int64") + one.coords["event_time_offset"].values
     assert np.array_equal(np.sort(seconds), np.sort(np.array(expected["times"])[pixels == busiest + 1]))
 
+    if "counters" in expected:
+        table = ledger["counters"]
+        assert table.dims == ("time", "counter") and table.unit == "counts"
+        for name, values in expected["counters"].items():
+            assert table["counter", sc.scalar(name)].values.tolist() == values, name
+        assert table.coords["description"].dims == ("counter",)
+        assert sc.identical(table.coords["time"], ledger["unaccounted"].coords["time"])
     for name, values in expected["ledger"].items():
         log = ledger[name]
         assert isinstance(log, sc.DataArray) and known(log.values) == values, name

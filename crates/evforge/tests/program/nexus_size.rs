@@ -1,8 +1,8 @@
-//! A minute of NMX at 20 kHz as a file: how large it is, and that programs with a stock HDF5 read all of it.
+//! A file without events, and a minute of NMX at 20 kHz: how large they are, and that programs with a stock HDF5 read all of it.
 
 use crate::common::workspace;
 use evforge_config::Config;
-use evforge_core::counter::CounterSnapshot;
+use evforge_core::counter::{CounterSet, CounterSnapshot};
 use evforge_core::output::{Output, OutputError, OutputProgress, Taken};
 use evforge_core::pulsed::PulsedBatch;
 use evforge_core::run_state::RunState;
@@ -16,7 +16,8 @@ use evforge_outputs::packet_tap::PacketTap;
 use evforge_pipeline::capture_run::CaptureRun;
 use evforge_pipeline::monitor_tap::MonitorTap;
 use evforge_pipeline::run_control::RunControl;
-use evforge_stream::nexus::{NexusOptions, NexusOutput};
+use evforge_stream::nexus::{NexusCounters, NexusOptions, NexusOutput};
+use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -72,6 +73,32 @@ impl Output for InDataTime {
     }
 }
 
+/// Of a file as a run writes it.
+fn options(config: &Config, path: &Path) -> NexusOptions {
+    let detector = config.build_detector().expect("a detector");
+    let ledger = evforge_pipeline::ledger_at_start(detector.as_ref());
+    let mut options = NexusOptions::new(path, &config.name, detector.geometry())
+        .with_counters(&ledger.counters)
+        .with_beam_monitors(&ledger.beam_monitors)
+        .with_outputs(&[("nexus".to_owned(), NexusCounters::infos().to_vec())]);
+    options.placement = config.place(detector.geometry(), []).expect("a placement");
+    options.configuration.clone_from(&config.text);
+    options
+}
+
+#[test]
+fn a_file_of_freia_without_events_takes_less_than_200_kilobytes() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("freia.nxs");
+    let config = Config::read(&workspace().join("configs/freia.toml"), &[]).expect("a shipped configuration");
+    let clock = Arc::new(ManualClock::default());
+    let mut file = NexusOutput::new(options(&config, &path), clock).expect("a file");
+    file.finish(&Arc::new(RunState::default())).expect("a whole file");
+    let length = std::fs::metadata(&path).expect("the file").len();
+    assert!(length < 200_000, "{length} bytes");
+    println!("{length} bytes");
+}
+
 #[test]
 fn a_minute_of_nmx_takes_less_than_ten_megabytes() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -86,15 +113,9 @@ fn a_minute_of_nmx_takes_less_than_ten_megabytes() {
     let truth = TruthFiles::create(None, None).expect("no file");
     let source = SimulatedSource::new(simulation, PULSES, Box::new(truth));
 
-    let detector = config.build_detector().expect("a detector");
-    let ledger = evforge_pipeline::ledger_at_start(detector.as_ref());
-    let mut options = NexusOptions::new(&path, &config.name, detector.geometry())
-        .with_counters(&ledger.counters)
-        .with_outputs(&[("nexus".to_owned(), Vec::new())]);
-    options.placement = config.place(detector.geometry(), []).expect("a placement");
-    options.configuration.clone_from(&config.text);
     let clock = Arc::new(ManualClock::default());
-    let file = NexusOutput::new(options, Arc::clone(&clock) as Arc<dyn Clock>).expect("a file");
+    let file = NexusOutput::new(options(&config, &path), Arc::clone(&clock) as Arc<dyn Clock>);
+    let file = file.expect("a file");
     let output = InDataTime { file, clock, first_ns: None };
     let run = CaptureRun {
         config: &config,

@@ -18,6 +18,7 @@ use evforge_pipeline::run_control::RunControl;
 use evforge_stream::nexus::{NexusCounters, NexusOptions, NexusOutput};
 use evforge_testkit::outside::{c_compiler, c_library, succeed};
 use evforge_view::{LiveView, ViewCounters, ViewOptions};
+use hdf5_metno::types::FixedUnicode;
 use serde_json::Value;
 use std::io::{Read, Write};
 use std::net::SocketAddr;
@@ -63,15 +64,15 @@ fn infos(own: &[CounterInfo]) -> Vec<CounterInfo> {
     OutputCounters::infos().iter().chain(own).copied().collect()
 }
 
-/// The last values of all series of a collection, by name.
-fn last_values(file: &hdf5_metno::File, collection: &str) -> Vec<(String, i64)> {
-    let group = file.group(collection).unwrap_or_else(|error| panic!("{collection}: {error}"));
-    let names = group.member_names().expect("names");
-    let value = |name: String| {
-        let value = group.dataset(&format!("{name}/value")).ok()?;
-        Some((name, *value.read_1d::<i64>().expect("values").last()?))
+/// The last row of a table of counters, by name.
+fn last_values(file: &hdf5_metno::File, table: &str) -> Vec<(String, i64)> {
+    let dataset = |name: &str| {
+        file.dataset(&format!("{table}/{name}")).unwrap_or_else(|error| panic!("{table}: {error}"))
     };
-    names.into_iter().filter_map(value).collect()
+    let names = dataset("counter").read_raw::<FixedUnicode<256>>().expect("names");
+    let counts = dataset("counts").read_2d::<i64>().expect("values");
+    let last = counts.rows().into_iter().next_back().expect("a row");
+    names.iter().map(|name| name.to_string()).zip(last.iter().copied()).collect()
 }
 
 fn check(name: &str, config: &Config, capture: &Path, folder: &Path) {
@@ -141,7 +142,7 @@ fn check(name: &str, config: &Config, capture: &Path, folder: &Path) {
     }
     assert_eq!(page["streams"][0]["counters"].as_object(), Some(&counters), "{name}");
     let file = hdf5_metno::File::open(&path).expect("the file");
-    let series = last_values(&file, "/entry/ledger");
+    let series = last_values(&file, "/entry/ledger/counters");
     for (counter, value) in &counters {
         let written = series.iter().find(|(name, _)| name == counter).map(|(_, value)| *value);
         assert_eq!(written, value.as_i64(), "{name}: {counter} in report and file");

@@ -119,7 +119,7 @@ impl WriterFile {
     fn reserve(&mut self, path: &Path) -> Result<(), FileError> {
         let length = self.handle.metadata().map_err(|cause| FileError::io("look at", path, cause))?.len();
         // What HDF5 has given out, and not written yet, counts.
-        let end = length.max(self.file.size()) + self.columns.growth() + BEYOND;
+        let end = length.max(self.file.size()) + self.columns.growth() + self.journal.growth() + BEYOND;
         let from = self.reserved.min(length);
         match self.space.reserve(&self.handle, from..end) {
             Ok(()) => {

@@ -15,7 +15,7 @@ const NAME_ROOM: usize = 128;
 const PATH_ROOM: usize = 256;
 const MODULE_ROOM: usize = 16;
 const CHANGE_ROOM: usize = 512;
-const CHUNK_ROWS: usize = 64;
+const CHUNK_ROWS: usize = 8;
 
 /// What is said of a source of a module.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -9,15 +9,17 @@
 //! | 12..16 | CRC-32 of number, length and text |
 //! | 16.. | text: JSON |
 //!
-//! A record is written after the disk has confirmed everything that it speaks of, and is itself confirmed with the next.
+//! A record is written after the disk has confirmed everything that it speaks of, and is itself confirmed with the next. Each has
+//! chunks of its own, of which the first are there from the beginning: nearly all records are shorter.
 
-use evforge_stream::storage::dataset::preallocated;
 use hdf5_metno::{Dataset, Error, Group, Result};
 
 /// The name of the dataset.
 const NAME: &str = "journal";
 /// Bytes before the text.
 const HEAD: usize = 16;
+/// Bytes of a chunk: what no record has needed is not in the file.
+const CHUNK: usize = 8 << 10;
 
 /// The two records.
 #[derive(Debug)]
@@ -34,9 +36,11 @@ impl Journal {
     /// # Errors
     /// If HDF5 refuses.
     pub fn create(group: &Group, text_room: usize) -> Result<Self> {
-        let room = HEAD + text_room;
-        let dataset = preallocated::<u8>(group, NAME, 2 * room)?;
-        dataset.write_raw(&vec![0_u8; 2 * room])?;
+        let room = (HEAD + text_room).next_multiple_of(CHUNK);
+        let dataset = group.new_dataset_builder().empty::<u8>().chunk(CHUNK).shape(2 * room).create(NAME)?;
+        for from in [0, room] {
+            dataset.write_slice(&[0_u8; CHUNK], from..from + CHUNK)?;
+        }
         Ok(Self { dataset, room, number: 0 })
     }
 
@@ -67,6 +71,11 @@ impl Journal {
     /// If HDF5 refuses.
     pub fn remove(group: &Group) -> Result<()> {
         group.unlink(NAME)
+    }
+
+    /// Bytes by which the file grows at most with all records to come.
+    pub fn growth(&self) -> u64 {
+        (self.dataset.size() as u64).saturating_sub(self.dataset.storage_size())
     }
 
     /// Bytes that a text may have.
@@ -129,21 +138,24 @@ mod tests {
         let path = folder.path().join("file.h5");
         let file = File::create(&path).unwrap();
         let group = file.create_group("evforge_writer").unwrap();
-        let mut journal = Journal::create(&group, 100).unwrap();
+        let mut journal = Journal::create(&group, CHUNK).unwrap();
         assert_eq!(Journal::open(&group).unwrap().1, None);
         for text in ["first", "second", "third"] {
             journal.write(text).unwrap();
             assert_eq!(Journal::open(&group).unwrap().1.as_deref(), Some(text));
         }
-        assert!(journal.write(&"x".repeat(101)).is_err());
+        assert!(journal.write(&"x".repeat(journal.text_room() + 1)).is_err());
         // The newest one is torn: the one before counts, and the next is written over the torn one.
         let dataset = group.dataset("journal").unwrap();
         let at = (journal.number % 2) as usize * journal.room;
         dataset.write_slice(b"!", at + HEAD..=at + HEAD).unwrap();
         let (mut opened, text) = Journal::open(&group).unwrap();
         assert_eq!(text.as_deref(), Some("second"));
-        opened.write("again").unwrap();
-        assert_eq!(Journal::open(&group).unwrap().1.as_deref(), Some("again"));
+        assert_eq!((journal.text_room(), opened.growth()), (2 * CHUNK - HEAD, 2 * CHUNK as u64));
+        let long = "again".repeat(2000);
+        opened.write(&long).unwrap();
+        assert_eq!(Journal::open(&group).unwrap().1, Some(long));
+        assert_eq!(opened.growth(), CHUNK as u64);
         Journal::remove(&group).unwrap();
         assert!(!Journal::is_in(&group));
     }

@@ -60,7 +60,7 @@ impl Ledger {
         group: &Group,
         columns: &mut Columns,
     ) -> Result<Self, ModuleError> {
-        let chunk_rows = settings.chunk_rows(128)?;
+        let chunk_rows = settings.chunk_rows(32)?;
         let time = log_times(columns, group, chunk_rows)?;
         let plan = ColumnPlan::values("source_name", ValueType::Text(SOURCE_ROOM), chunk_rows);
         let source = columns.column(group, &plan)?;

@@ -9,7 +9,7 @@ use crate::structure::StreamModule;
 
 /// Rows at most in a chunk of arrays that have one row for many of another, or that grow slowly. A chunk takes its whole place from
 /// its first row on: a minute of pulses needs no 128 KiB.
-pub(super) const MOST_SLOW_ROWS: usize = 1 << 10;
+pub(super) const MOST_SLOW_ROWS: usize = 256;
 
 /// Events in a chunk, unless the structure says something else: a short run must not take megabytes for a few thousand of them.
 pub(super) const EVENT_ROWS: usize = 8 << 10;

@@ -2,7 +2,7 @@
 //! file writer of the ESS (kafka-to-nexus, the table of its modules) and, behind those, from what evforge's own modules promise.
 //!
 //! Chunks: as its `chunk_size` says, but for arrays that have one row for many of another (records of pulses, cues, the times of
-//! arrays and frames): those have at most 16 384 rows in a chunk, since the last one is written whole with each commit.
+//! arrays and frames): those have at most 256 rows in a chunk, since the last one is written whole with each commit.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ type Row = (&'static str, Value, &'static str, Vec<Expected>);
 type Expected = (&'static str, &'static str, &'static [(&'static str, &'static str)], usize);
 
 const MIB: usize = 1 << 20;
-const SLOW: usize = 1024;
+const SLOW: usize = 256;
 const EVENTS: usize = 8192;
 const EPOCH: &str = "1970-01-01T00:00:00Z";
 const NOTHING: &[(&str, &str)] = &[];

@@ -119,7 +119,7 @@ fn write_detector(
     set_list_attribute(detector, "axes", &names)?;
     for (name, length) in &axes {
         let places: Vec<i32> = (0..*length as i32).collect();
-        write_grid(detector, name, &[*length], &places)?;
+        write_compressed(detector, name, &[*length], &places)?;
         set_indices(detector, name, &names, &[name])?;
     }
     let Some(placement) = &options.placement else { return Ok(()) };
@@ -146,10 +146,7 @@ fn write_offsets(detector: &Group, name: &str, offsets: &Offsets, axes: &[&str])
         return Ok(());
     }
     // 64 bits: Mantid refuses 32 (streaming-and-nexus.md, section 5).
-    let dataset = match offsets.shape.len() {
-        1 => write_grid(detector, name, &offsets.shape, &offsets.values)?,
-        _ => write_compressed(detector, name, &offsets.shape, &offsets.values)?,
-    };
+    let dataset = write_compressed(detector, name, &offsets.shape, &offsets.values)?;
     set_attribute(&dataset, "units", "m")?;
     let own: Vec<&str> = offsets.axes.iter().map(|axis| axis.name()).collect();
     set_indices(detector, name, axes, &own)

@@ -16,8 +16,9 @@ use crate::storage::growing::WorkerLost;
 use crate::storage::text::set_attribute;
 use crate::storage::workers::Workers;
 
-/// Records per chunk of the pulse arrays.
-const CHUNK_PULSES: usize = 1 << 10;
+/// Records per chunk of the pulse arrays, and cues.
+const CHUNK_PULSES: usize = 256;
+const CHUNK_CUES: usize = 64;
 /// Fewest events per chunk where several groups share the room for one.
 const FEWEST_CHUNK_EVENTS: usize = 1024;
 
@@ -305,7 +306,7 @@ impl PulseTimes {
         let plain = Compression::None;
         let times = Self {
             event_time_zero: Column::create(group, "event_time_zero", CHUNK_PULSES, plain)?,
-            cue_timestamp_zero: Column::create(group, "cue_timestamp_zero", CHUNK_PULSES, plain)?,
+            cue_timestamp_zero: Column::create(group, "cue_timestamp_zero", CHUNK_CUES, plain)?,
         };
         mark_as_time(times.event_time_zero.dataset(), "offset")?;
         mark_as_time(times.cue_timestamp_zero.dataset(), "start")?;
@@ -330,7 +331,7 @@ impl EventGroup {
             event_time_offset: EventColumn::create(group, "event_time_offset", chunk, compression)?,
             event_veto,
             event_index: Column::create(group, "event_index", CHUNK_PULSES, plain)?,
-            cue_index: Column::create(group, "cue_index", CHUNK_PULSES, plain)?,
+            cue_index: Column::create(group, "cue_index", CHUNK_CUES, plain)?,
             total_counts,
         };
         set_attribute(events.event_time_offset.dataset()?, "units", "ns")?;

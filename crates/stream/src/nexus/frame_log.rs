@@ -7,6 +7,7 @@ use evforge_core::frame::{Frame, FrameState, FrameTotals, FrameVeto, ProtonCharg
 use hdf5_metno::{Dataset, File, Group, H5Type, Result};
 
 use super::column::{Column, cache_of};
+use super::layout::OBJECT;
 use super::options::{Compression, NexusOptions};
 use crate::storage::dataset::{class, mark_as_time, scalar};
 use crate::storage::text::{set_attribute, set_list_attribute};
@@ -25,7 +26,7 @@ pub(super) const NAMES: &str = "names";
 pub(super) const COUNTS: &str = "counts";
 
 /// Rows per chunk.
-const CHUNK_ROWS: usize = 1 << 10;
+const CHUNK_ROWS: usize = 256;
 /// As ISIS's files have it.
 const CHARGE_UNIT: &str = "uAh";
 /// What the entry says of all frames together, besides their charge.
@@ -227,8 +228,6 @@ fn series<T: H5Type>(group: &Group, name: &str, help: &str, times: &str) -> Resu
 
 /// What a file has besides its events if it has frames: bytes at most of its objects.
 pub(crate) fn length_at_the_beginning(options: &NexusOptions) -> u64 {
-    /// A group or dataset with its attributes.
-    const OBJECT: u64 = 2048;
     let names = |vetoes: &Vec<FrameVeto>| vetoes.iter().map(|veto| veto.name.len() as u64 + 64).sum::<u64>();
     options.frames.as_ref().map_or(0, |vetoes| 24 * OBJECT + names(vetoes))
 }

@@ -6,7 +6,6 @@
 
 use std::ops::Range;
 
-use evforge_core::counter::CounterInfo;
 use evforge_core::event::PixelId;
 use evforge_core::pulsed::{Calendar, CalendarOrigin};
 use hdf5_metno::{Dataset, File, Group, Result};
@@ -20,7 +19,7 @@ use super::live_table::LiveTable;
 use super::moment::{self, ISO_8601_ROOM};
 use super::monitor_group::{MonitorGroup, create_monitor, events_name, has_events};
 use super::options::{NexusOptions, PulseOrigin};
-use super::series::{LedgerSeries, series_bound};
+use super::series::{self, LedgerSeries};
 use super::transformations::{along_the_beam, write_chain};
 use crate::storage::dataset::{class, preallocated, scalar};
 use crate::storage::text::{create_text, set_attribute};
@@ -29,9 +28,10 @@ use crate::storage::workers::Workers;
 /// Begins the root attribute `creator` of every file that evforge writes.
 pub(crate) const CREATOR: &str = "evforge";
 /// The version of the layout, in the attribute `version` of `definition`. Readers of ours check it.
-pub(crate) const LAYOUT_VERSION: &str = "2";
-/// The versions that can be repaired: in the first one, what is not known of packets was -1 or 0.
-pub(crate) const KNOWN_VERSIONS: [&str; 2] = ["1", LAYOUT_VERSION];
+pub(crate) const LAYOUT_VERSION: &str = "3";
+/// The versions that can be repaired: in the first one, what is not known of packets was -1 or 0; up to the second one, every counter
+/// was an NXlog.
+pub(crate) const KNOWN_VERSIONS: [&str; 3] = ["1", "2", LAYOUT_VERSION];
 /// What `definition` says.
 pub(crate) const DEFINITION: &str = "evforge_events";
 /// The group with what the writer says about its own work.
@@ -163,7 +163,7 @@ impl Layout {
         committed.write_raw(&vec![0_u64; counts])?;
         let report = create_text(&recording, "report", "{}", options.report_space)?;
         let ledger = class(&entry, "ledger", "NXcollection")?;
-        let ledger = LedgerSeries::create(&ledger, &options.counters, &entry, &options.outputs)?;
+        let ledger = LedgerSeries::create(&ledger, &entry, options)?;
 
         let live = LiveTable::create(&class(&entry, "live_time", "NXcollection")?)?;
         Ok(Self {
@@ -309,28 +309,24 @@ fn create_identity(entry: &Group, options: &NexusOptions) -> Result<()> {
 
 /// What HDF5 may take besides arrays and their indices: it cuts small things from blocks of its own, and rounds.
 const BETWEEN: u64 = 128 << 10;
+/// Bytes at most of a group or dataset with its attributes.
+pub(crate) const OBJECT: u64 = 2048;
 
 /// Length at most of a file with these options and nothing in it yet.
 pub(crate) fn length_at_the_beginning(options: &NexusOptions) -> u64 {
-    /// A group or dataset with its attributes.
-    const OBJECT: u64 = 2048;
     let detector = if options.has_detector() { bytes_of_detectors(options) } else { 0 };
     // A group of a detector has up to 40 objects: axes, offsets, a shape, steps to the sample, arrays of events.
     let objects = 64 + 40 * number_of_detectors(options) as u64;
     let texts = [&options.instrument, &options.configuration].map(|text| text.len());
     let identity: usize = options.run.texts().map(|(_, text)| text.len()).sum();
     let vetoes: usize = options.vetoes.iter().map(String::len).sum();
-    let help = |infos: &[CounterInfo]| infos.iter().map(|info| info.help.len()).sum::<usize>();
-    let helps = help(&options.counters) + options.outputs.iter().map(|(_, own)| help(own)).sum::<usize>();
     let monitors: u64 =
         options.beam_monitors.iter().map(|plan| 24 * OBJECT + 16 * plan.histogram.bins() as u64 + 8).sum();
-    let series = (series_bound(options) + options.outputs.len()) as u64;
     BETWEEN
         + objects * OBJECT
         + detector
-        + (texts.iter().sum::<usize>() + identity + vetoes + 2 * helps + options.report_space) as u64
+        + (texts.iter().sum::<usize>() + identity + vetoes + options.report_space) as u64
         + monitors
         + frame_log::length_at_the_beginning(options)
-        // An NXlog is a group and an array.
-        + series * 2 * OBJECT
+        + series::length_at_the_beginning(options)
 }

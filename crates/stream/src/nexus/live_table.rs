@@ -10,8 +10,9 @@ use super::options::Compression;
 use crate::storage::dataset::mark_as_time;
 use crate::storage::text::set_attribute;
 
-/// Rows per chunk.
-const CHUNK_ROWS: usize = 1024;
+/// Rows per chunk, and names of sources.
+const CHUNK_ROWS: usize = 128;
+const CHUNK_NAMES: usize = 16;
 /// Room for the name of a source.
 const NAME_ROOM: usize = 64;
 
@@ -56,7 +57,7 @@ impl LiveTable {
             Ok(column)
         };
         let table = Self {
-            source_name: Column::create(group, "source_name", CHUNK_ROWS, Compression::None)?,
+            source_name: Column::create(group, "source_name", CHUNK_NAMES, Compression::None)?,
             source: Column::create(group, "source", CHUNK_ROWS, Compression::None)?,
             time: numbers("time", "Begin of the row, on the clock of the packets' arrivals.")?,
             duration: numbers("duration", "Length of the row.")?,
@@ -191,7 +192,7 @@ pub(crate) fn memory_bound() -> usize {
     const ROW: usize = size_of::<i32>() + 4 * size_of::<i64>() + size_of::<f64>();
     2 * (WAITING_ROWS + SOURCES) * ROW
         + SOURCES * (2 * size_of::<Told>() + 2 * NAME_ROOM)
-        + cache_of::<FixedUnicode<NAME_ROOM>>(CHUNK_ROWS)
+        + cache_of::<FixedUnicode<NAME_ROOM>>(CHUNK_NAMES)
         + 6 * cache_of::<i64>(CHUNK_ROWS)
 }
 

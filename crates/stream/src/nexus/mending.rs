@@ -11,6 +11,7 @@ use super::layout::{EVENT_GROUPS, RECORDING, STATE_ROOM, TOTAL_PULSES};
 use super::moment;
 use super::recovered::{Recovered, Wish};
 use super::series::OUTPUTS;
+use crate::storage::raw_rows::read_rows;
 use crate::storage::text::{read_text, write_text};
 
 /// True if all data of the last commit lie within the first `length` bytes. A disk that was full can leave a
@@ -283,11 +284,15 @@ fn pulses_of(groups: &[EventGroup]) -> usize {
     groups.iter().map(|group| group.starts.len()).min().unwrap_or(0)
 }
 
-/// Cuts datasets to `length` values.
+/// Cuts datasets to `length` rows.
 fn cut(datasets: &[&Dataset], length: usize) -> Hdf5Result<()> {
     for dataset in datasets {
-        if dataset.size() > length {
-            dataset.resize(length)?;
+        let mut shape = dataset.shape();
+        if let [rows, ..] = &mut shape[..]
+            && *rows > length
+        {
+            *rows = length;
+            dataset.resize(shape)?;
         }
     }
     Ok(())
@@ -295,19 +300,39 @@ fn cut(datasets: &[&Dataset], length: usize) -> Hdf5Result<()> {
 
 /// Cuts all series of the ledger and of the outputs to the shortest.
 fn mend_series(entry: &Group) -> Hdf5Result<()> {
-    let ledger = entry.group("ledger")?;
-    let mut series = vec![ledger.dataset("time")?];
-    let mut collections = vec![ledger];
+    let mut series = growing(&entry.group("ledger")?, 1)?;
     if entry.link_exists(OUTPUTS) {
-        collections.extend(entry.group(OUTPUTS)?.groups()?);
+        // Counters of files up to layout 2 had groups of their own.
+        series.extend(growing(&entry.group(OUTPUTS)?, 2)?);
     }
-    for collection in &collections {
-        for log in collection.groups()? {
-            series.push(log.dataset("value")?);
+    let rows = series.iter().map(readable_rows).min().unwrap_or(0);
+    cut(&series.iter().collect::<Vec<_>>(), rows)
+}
+
+/// Rows of a growing array, of a table without those at its end that the disk has not kept: a row is packed, and cannot be read then.
+fn readable_rows(dataset: &Dataset) -> usize {
+    /// Counters at most, whatever the file claims.
+    const MOST: usize = 1 << 20;
+    let shape = dataset.shape();
+    let mut rows = shape.first().copied().unwrap_or(0);
+    let is_table = matches!(shape[..], [_, counters] if counters <= MOST)
+        && dataset.dtype().is_ok_and(|value| value.size() == size_of::<i64>());
+    while is_table && rows > 0 && read_rows(dataset, rows - 1, rows).is_err() {
+        rows -= 1;
+    }
+    rows
+}
+
+/// The growing arrays in a group, and in groups up to so many levels below it.
+fn growing(group: &Group, levels: usize) -> Hdf5Result<Vec<Dataset>> {
+    let mut all = group.datasets()?;
+    all.retain(|dataset| dataset.is_resizable());
+    if levels > 0 {
+        for inner in group.groups()? {
+            all.extend(growing(&inner, levels - 1)?);
         }
     }
-    let rows = series.iter().map(|dataset| dataset.size()).min().unwrap_or(0);
-    cut(&series.iter().collect::<Vec<_>>(), rows)
+    Ok(all)
 }
 
 /// Cuts the rows of the live time to those that are there in all columns.

@@ -11,7 +11,7 @@
 //! | read the events of a file, pulse by pulse | [`EventReader`] |
 //! | put a fuller report into a finished file | [`replace_report`] |
 //!
-//! # The layout (version 2)
+//! # The layout (version 3)
 //! ```text
 //! /                                 NXroot      creator, file_name, file_time, HDF5_Version, default
 //! └ entry                           NXentry
@@ -67,10 +67,12 @@
 //!   │ ├ packets_sent, packets_lost, packets_reordered, packets_duplicated, packets_unconfirmed,
 //!   │ │ packet_restarts             NXlog {value f64 [row], time}   NaN as long as a source has no numbers in its packets
 //!   │ ├ packets_received, unaccounted   NXlog {value i64 [row], time}
-//!   │ └ one NXlog for each counter of the detector and of the stage that assigns pulses
+//!   │ └ counters                    NXdata      the counters of the detector and of the stage that assigns pulses
+//!   │   ├ counts                    i64 [row, counter]   -1 where there is no such counter
+//!   │   ├ counter, description      text [counter]   names; what is counted, and its unit
+//!   │   └ time                      that of the ledger
 //!   ├ outputs                       NXcollection  only with [`NexusOptions::with_outputs`]
-//!   │ └ <id>                        NXcollection  an output of the run
-//!   │   └ one NXlog for each of its counters      with the times of the ledger
+//!   │ └ <id>                        NXdata      the counters of an output of the run, as those of the ledger
 //!   ├ live_time                     NXcollection  what corrects counts for lost packets; see below
 //!   │ ├ source_name                 text [source]    sources whose packets have numbers
 //!   │ ├ source                      i32 [row]        which source: an index into source_name
@@ -79,7 +81,7 @@
 //!   │ └ live_fraction               f64 [row]        received / sent, NaN without packets
 //!   ├ configuration/toml            text        the configuration of the run
 //!   └ recording                     NXcollection
-//!     ├ layout_version              text        "2": the version of this layout
+//!     ├ layout_version              text        "3": the version of this layout
 //!     ├ state                       text        "writing", "complete", "incomplete: …", "recovered: …", "damaged: …"
 //!     ├ continues                   text        the name of the file that this one continues, if it does
 //!     ├ event_groups                text        the paths of the groups of events, a line each
@@ -106,8 +108,9 @@
 //!                                               same for all monitors: event_time_zero is one array with many names
 //! ```
 //! Text in datasets is UTF-8 of fixed length, padded with zeros. Datasets that are not in this list are absent, and
-//! further ones may be added; what is in it keeps its meaning as long as `definition/@version` is "2". In version 1 what was not known of packets was -1 (`packets_sent`) or 0, and `live_time`
-//! was written at the end; such files are repaired as before.
+//! further ones may be added; what is in it keeps its meaning as long as `definition/@version` is "3". Up to version 2
+//! every counter had an NXlog of its own. In version 1 what was not known of packets was -1 (`packets_sent`) or 0, and `live_time` was
+//! written at the end. Such files are repaired as before.
 //!
 //! There is no `proton_charge` where the readout does not tell it: a field of zeros would be believed.
 //!
@@ -217,6 +220,7 @@
 //! ```
 
 mod column;
+mod counter_table;
 mod counters;
 mod detector_groups;
 mod error;

@@ -115,11 +115,11 @@ pub struct NexusOptions {
     pub frames: Option<Vec<FrameVeto>>,
     /// The configuration of the run as text (TOML), to be stored with the data. May be empty.
     pub configuration: String,
-    /// The counters of the detector: each gets a time series in the file. Only those known when the file is
-    /// created can have one; see [`NexusOptions::with_counters`].
+    /// The counters of the detector: a table in the file has them over time. Only those known when the file is
+    /// created can be in it; see [`NexusOptions::with_counters`].
     pub counters: Vec<CounterInfo>,
-    /// The outputs of the run by their ids, each with the counters of its own: these, and those of any output, get a
-    /// time series in the file. See [`NexusOptions::with_outputs`].
+    /// The outputs of the run by their ids, each with the counters of its own: these, and those of any output, are
+    /// in a table of the file over time. See [`NexusOptions::with_outputs`].
     pub outputs: Vec<(String, Vec<CounterInfo>)>,
     /// How often what has been taken goes to the file. What a kill can cost is bounded by it. 2 s by default.
     pub flush_interval: Duration,
@@ -170,7 +170,7 @@ impl NexusOptions {
         }
     }
 
-    /// Gives each counter of `snapshot` a time series in the file.
+    /// Puts each counter of `snapshot` into the table of counters of the file.
     #[must_use]
     pub fn with_counters(mut self, snapshot: &CounterSnapshot) -> Self {
         self.counters = snapshot.iter().map(|(info, _)| *info).collect();
@@ -184,8 +184,8 @@ impl NexusOptions {
         self
     }
 
-    /// Gives each of the outputs of the run a collection with the time series of its counters: of those of any output, and
-    /// of those of its own that are named here. This output may be one of them ([`NexusCounters`](super::NexusCounters)).
+    /// Gives each of the outputs of the run a table with its counters over time: with those of any output, and with
+    /// those of its own that are named here. This output may be one of them ([`NexusCounters`](super::NexusCounters)).
     #[must_use]
     pub fn with_outputs(mut self, outputs: &[(String, Vec<CounterInfo>)]) -> Self {
         self.outputs = outputs.to_vec();

@@ -201,7 +201,7 @@ fn check_ours(path: &Path, file: &File) -> Result<(), NexusError> {
         Ok(version) if KNOWN_VERSIONS.contains(&version) => Ok(()),
         Ok(other) => not_ours(format!(
             "its layout has version \"{other}\", this program knows the versions {}",
-            KNOWN_VERSIONS.join(" and ")
+            KNOWN_VERSIONS.join(", ")
         )),
         Err(_) => not_ours("it does not say the version of its layout".to_owned()),
     }

@@ -1,16 +1,19 @@
-//! The ledger and the outputs over time: one NXlog per counter, all with the same times.
+//! The ledger and the outputs over time: an NXlog for what every ledger has, and tables of counters, all with the same times.
 
 use evforge_core::counter::{CounterInfo, CounterSet};
 use evforge_core::run_state::{OutputCounters, OutputState, RunState};
 use hdf5_metno::{Group, H5Type, Result};
 
 use super::column::{Column, cache_of};
+use super::counter_table::{self, CounterTable};
+use super::layout::OBJECT;
 use super::options::{Compression, NexusOptions};
 use crate::storage::dataset::{class, mark_as_time};
+use crate::storage::packer::Packer;
 use crate::storage::text::set_attribute;
 
 /// Observations per chunk.
-const CHUNK_ROWS: usize = 256;
+const CHUNK_ROWS: usize = 64;
 
 /// What every ledger says besides its counters.
 const PACKETS: [(&str, &str); 2] = [
@@ -31,7 +34,7 @@ const NUMBERED: [(&str, &str); 6] = [
     ("packet_restarts", "How often the numbering of a source started over; NaN where that is not known."),
 ];
 
-/// Where the outputs have their series, a collection for each.
+/// Where the outputs have their counters, a table for each.
 pub(crate) const OUTPUTS: &str = "outputs";
 
 /// Observations that wait at most: more than an hour of them.
@@ -43,43 +46,32 @@ pub(crate) struct LedgerSeries {
     time: Column<i64>,
     packets: [Column<i64>; PACKETS.len()],
     numbered: [Column<f64>; NUMBERED.len()],
-    counters: Vec<(&'static str, Column<i64>)>,
-    outputs: Vec<OutputSeries>,
-}
-
-/// The time series of one output.
-#[derive(Debug)]
-struct OutputSeries {
-    id: String,
-    counters: Vec<(&'static str, Column<i64>)>,
+    /// Of the outputs with their ids, and that of the detector without.
+    tables: Vec<(Option<String>, CounterTable)>,
 }
 
 impl LedgerSeries {
-    /// Creates the series of the packets and of each counter in the group `ledger`, and those of the outputs next to it, in
-    /// `entry`. A counter that has the name of one of the packet series, or of one before it, has no series of its own.
-    pub(crate) fn create(
-        ledger: &Group,
-        counters: &[CounterInfo],
-        entry: &Group,
-        outputs: &[(String, Vec<CounterInfo>)],
-    ) -> Result<Self> {
+    /// Creates the series of the packets and the table of the counters in the group `ledger`, and the tables of the outputs next
+    /// to it, in `entry`.
+    pub(crate) fn create(ledger: &Group, entry: &Group, options: &NexusOptions) -> Result<Self> {
         let time = Column::create(ledger, "time", CHUNK_ROWS, Compression::None)?;
         mark_as_time(time.dataset(), "start")?;
         let times = format!("{}/time", ledger.name());
         let packets = create_all(ledger, PACKETS, &times)?;
         let numbered = create_all(ledger, NUMBERED, &times)?;
-        let counters = create_logs(ledger, counters, &times)?;
-        let mut all = Vec::with_capacity(outputs.len());
-        if !outputs.is_empty() {
-            let parent = class(entry, OUTPUTS, "NXcollection")?;
-            for (id, own) in outputs {
-                let group = class(&parent, id, "NXcollection")?;
-                let infos = [OutputCounters::infos(), own].concat();
-                let counters = create_logs(&group, &infos, &times)?;
-                all.push(OutputSeries { id: id.clone(), counters });
-            }
+        if !options.outputs.is_empty() {
+            class(entry, OUTPUTS, "NXcollection")?;
         }
-        Ok(Self { time, packets, numbered, counters, outputs: all })
+        let mut tables = Vec::new();
+        for (id, infos) in counters_of_tables(options) {
+            let (parent, name) = match id {
+                None => (ledger.clone(), "counters"),
+                Some(id) => (entry.group(OUTPUTS)?, id),
+            };
+            let table = CounterTable::create(&parent, name, &infos, &times)?;
+            tables.extend(table.map(|table| (id.map(str::to_owned), table)));
+        }
+        Ok(Self { time, packets, numbered, tables })
     }
 
     /// Takes note of the ledger and the outputs at `time` nanoseconds since the Unix epoch. Returns false, and takes no
@@ -108,16 +100,16 @@ impl LedgerSeries {
             let value = value.or_else(|| ledger.counters.value(name));
             column.pending.push(value.map_or(f64::NAN, |value| value as f64));
         }
-        // -1 where there is no such counter, so that all series stay equally long.
-        for (name, column) in &mut self.counters {
-            column.pending.push(ledger.counters.value(name).map_or(-1, whole));
-        }
-        for output in &mut self.outputs {
-            let counters = state.outputs.iter().find(|state| state.id == output.id);
-            let counters = counters.map(OutputState::all_counters).unwrap_or_default();
-            for (name, column) in &mut output.counters {
-                column.pending.push(counters.value(name).map_or(-1, whole));
-            }
+        let mut packer = Packer::new(counter_table::LEVEL);
+        for (id, table) in &mut self.tables {
+            let counters = match id {
+                None => ledger.counters.clone(),
+                Some(id) => {
+                    let output = state.outputs.iter().find(|output| output.id == *id);
+                    output.map(OutputState::all_counters).unwrap_or_default()
+                }
+            };
+            table.observe(&counters, &mut packer);
         }
         true
     }
@@ -129,8 +121,10 @@ impl LedgerSeries {
 
     /// Bytes by which the file grows at most with the next [`LedgerSeries::flush`].
     pub(crate) fn growth(&self) -> u64 {
-        let numbered = self.numbered.iter().map(|column| column.growth(0));
-        self.time.growth(0) + numbered.chain(self.values().map(|column| column.growth(0))).sum::<u64>()
+        self.time.growth(0)
+            + self.packets.iter().map(|column| column.growth(0)).sum::<u64>()
+            + self.numbered.iter().map(|column| column.growth(0)).sum::<u64>()
+            + self.tables.iter().map(|(_, table)| table.growth()).sum::<u64>()
     }
 
     /// Brings what is waiting to the file: the values first, the times that announce them last.
@@ -138,49 +132,41 @@ impl LedgerSeries {
     /// # Errors
     /// If HDF5 refuses.
     pub(crate) fn flush(&mut self) -> Result<()> {
-        let outputs = self.outputs.iter_mut().flat_map(|output| &mut output.counters);
-        let counters = self.counters.iter_mut().chain(outputs).map(|(_, column)| column);
-        for column in self.packets.iter_mut().chain(counters) {
+        for column in &mut self.packets {
             column.flush()?;
         }
         for column in &mut self.numbered {
             column.flush()?;
         }
-        self.time.flush()?;
-        Ok(())
-    }
-
-    fn values(&self) -> impl Iterator<Item = &Column<i64>> {
-        let outputs = self.outputs.iter().flat_map(|output| &output.counters);
-        self.packets.iter().chain(self.counters.iter().chain(outputs).map(|(_, column)| column))
+        for (_, table) in &mut self.tables {
+            table.flush()?;
+        }
+        self.time.flush().map(|_| ())
     }
 }
 
-/// Series at most that a file has for these options.
-pub(crate) fn series_bound(options: &NexusOptions) -> usize {
-    let outputs = options.outputs.iter().map(|(_, own)| OutputCounters::infos().len() + own.len());
-    1 + PACKETS.len() + NUMBERED.len() + options.counters.len() + outputs.sum::<usize>()
+/// The counters of each table: of the outputs with their ids, and those of the detector without.
+fn counters_of_tables(options: &NexusOptions) -> impl Iterator<Item = (Option<&str>, Vec<CounterInfo>)> {
+    let outputs = options.outputs.iter();
+    let outputs = outputs.map(|(id, own)| (Some(id.as_str()), [OutputCounters::infos(), own].concat()));
+    std::iter::once((None, options.counters.clone())).chain(outputs)
 }
+
+/// Arrays besides the tables.
+const COLUMNS: usize = 1 + PACKETS.len() + NUMBERED.len();
 
 /// Memory at most of the series for these options: what waits, and what HDF5 keeps of each.
 pub(crate) fn memory_bound(options: &NexusOptions) -> usize {
-    series_bound(options) * (WAITING_ROWS * size_of::<i64>() + cache_of::<i64>(CHUNK_ROWS))
+    let tables = counters_of_tables(options).map(|(_, counters)| counter_table::memory_bound(counters.len()));
+    COLUMNS * (WAITING_ROWS * size_of::<i64>() + cache_of::<i64>(CHUNK_ROWS)) + tables.sum::<usize>()
 }
 
-/// Creates a series for each counter; none for one whose name is taken in `group`.
-fn create_logs(
-    group: &Group,
-    counters: &[CounterInfo],
-    times: &str,
-) -> Result<Vec<(&'static str, Column<i64>)>> {
-    let mut columns: Vec<(&'static str, Column<i64>)> = Vec::with_capacity(counters.len());
-    for info in counters {
-        if !group.link_exists(info.name) {
-            let help = format!("{} [{}]", info.help, info.unit.name());
-            columns.push((info.name, create_log(group, info.name, &help, times)?));
-        }
-    }
-    Ok(columns)
+/// Bytes at most of the series before the first observation.
+pub(crate) fn length_at_the_beginning(options: &NexusOptions) -> u64 {
+    // An NXlog is a group and an array.
+    let tables =
+        counters_of_tables(options).map(|(_, counters)| counter_table::length_at_the_beginning(&counters));
+    2 * COLUMNS as u64 * OBJECT + tables.sum::<u64>()
 }
 
 /// Creates the series that every ledger has.
@@ -205,6 +191,6 @@ fn create_log<T: H5Type>(group: &Group, name: &str, help: &str, times: &str) -> 
     Ok(column)
 }
 
-fn whole(value: u64) -> i64 {
+pub(super) fn whole(value: u64) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)
 }

@@ -163,6 +163,8 @@ impl GrowingArray {
             dataset.resize(kept)?;
         }
         let mut array = Self::around(dataset, plan);
+        // As it was made, whatever its plan is by now.
+        array.is_packed = !array.dataset.awake()?.filters().is_empty();
         array.written = rows;
         let whole = rows / plan.chunk_rows * plan.chunk_rows;
         array.sealed = whole * array.row;
@@ -407,4 +409,30 @@ fn joined(tail: &[u8], pending: &[u8], chunk: usize) -> Vec<u8> {
 /// root of the number of chunks long, and one more of each kind may be begun.
 pub fn index_growth(chunks: u64, new: u64) -> u64 {
     2048 + 24 * new + 24 * 16 * (chunks.isqrt() + 8)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hdf5_metno::types::IntSize;
+
+    #[test]
+    fn an_array_that_is_opened_again_is_stored_as_it_was_made() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = File::create(folder.path().join("arrays.nxs")).unwrap();
+        let value = TypeDescriptor::Unsigned(IntSize::U8);
+        let mut workers = Workers::start(0, 2).unwrap();
+        for (name, made, asked) in [("plain", None, Some(2)), ("packed", Some(2), None)] {
+            let plan = |deflate| ArrayPlan { name, value: value.clone(), row: &[], chunk_rows: 64, deflate };
+            drop(GrowingArray::create(&file, &plan(made)).unwrap());
+            let mut array = GrowingArray::open(&file, &plan(asked), 0).unwrap();
+            let values: Vec<u64> = (0..100).collect();
+            array.append(&values.iter().flat_map(|value| value.to_ne_bytes()).collect::<Vec<u8>>());
+            array.seal(&mut workers);
+            array.prepare(&mut workers, true);
+            array.collect().unwrap();
+            array.flush().unwrap();
+            assert_eq!(array.dataset().unwrap().read_raw::<u64>().unwrap(), values, "{name}");
+        }
+    }
 }

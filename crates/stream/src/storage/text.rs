@@ -5,6 +5,7 @@
 //! geometry parser reads text of fixed length only (streaming-and-nexus.md, section 5); lengths here are only
 //! known when the program runs. So these are the few calls that go to the HDF5 library directly.
 
+use hdf5_metno::filters::Filter;
 use hdf5_metno::types::{TypeDescriptor, VarLenUnicode};
 use hdf5_metno::{Container, Dataset, Error, Group, Location, Result};
 use hdf5_metno_sys::h5d::{H5Dread, H5Dwrite};
@@ -33,12 +34,39 @@ pub fn room(dataset: &Dataset) -> Result<usize> {
 /// # Errors
 /// If the text is longer than the room, or HDF5 refuses.
 pub fn write_text(dataset: &Dataset, text: &str) -> Result<()> {
-    let bytes = padded(dataset, text)?;
+    write_bytes(dataset, &padded(dataset, text)?)
+}
+
+/// Creates a compressed dataset called `name` with these texts, each with the room of the longest one.
+///
+/// # Errors
+/// If there are none, or HDF5 refuses.
+pub fn create_texts<T: AsRef<str>>(group: &Group, name: &str, texts: &[T]) -> Result<Dataset> {
+    let room = texts.iter().map(|text| text.as_ref().len()).max().unwrap_or(0).max(1);
+    let dataset = group
+        .new_dataset_builder()
+        .set_filters(&[Filter::Deflate(6)])
+        .empty_as(TypeDescriptor::FixedUnicode(room))
+        .chunk(texts.len())
+        .shape(texts.len())
+        .create(name)?;
+    let mut bytes = vec![0; room * texts.len()];
+    for (place, text) in bytes.chunks_exact_mut(room).zip(texts) {
+        place[..text.as_ref().len()].copy_from_slice(text.as_ref().as_bytes());
+    }
+    write_bytes(&dataset, &bytes)?;
+    Ok(dataset)
+}
+
+/// Writes all values of a dataset of fixed-length text.
+fn write_bytes(dataset: &Dataset, bytes: &[u8]) -> Result<()> {
     let datatype = dataset.dtype()?;
+    if bytes.len() != dataset.size() * datatype.size() {
+        return Err(Error::from(format!("{} has another length", dataset.name())));
+    }
     hdf5_metno::sync::sync(|| {
         // SAFETY: both ids are open for as long as `dataset` and `datatype` live, the lock of the library is
-        // held, and `bytes` is as long as one element of the datatype, of which a scalar dataset has one
-        // (both checked by `padded`).
+        // held, and `bytes` is as long as all elements of the dataset (checked above).
         let status = unsafe {
             H5Dwrite(dataset.id(), datatype.id(), H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes.as_ptr().cast())
         };

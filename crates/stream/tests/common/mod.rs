@@ -195,6 +195,12 @@ pub(crate) fn read<T: H5Type>(group: &Group, name: &str) -> Vec<T> {
     group.dataset(name).unwrap().read_raw().unwrap()
 }
 
+/// A counter over time, from a table of them; none if it is not there.
+pub(crate) fn counter(table: &Group, name: &str) -> Option<Vec<i64>> {
+    let place = read::<FixedUnicode<256>>(table, "counter").iter().position(|found| **found == *name)?;
+    Some(table.dataset("counts").unwrap().read_2d::<i64>().unwrap().column(place).to_vec())
+}
+
 /// Text of a dataset, up to 128 kB.
 pub(crate) fn text(file: &File, path: &str) -> String {
     let read = || file.dataset(path).unwrap().read_scalar::<FixedUnicode<131072>>().unwrap().to_string();

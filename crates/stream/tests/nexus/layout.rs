@@ -1,6 +1,6 @@
 //! What is in an event file, read back through HDF5.
 
-use crate::common::{Feed, Run, batch, flat_options, read};
+use crate::common::{Feed, Run, batch, counter, flat_options, read};
 use evforge_core::counter::{CounterSet, CounterSnapshot};
 use evforge_core::event::Event;
 use evforge_core::geometry::LogicalGeometry;
@@ -10,6 +10,7 @@ use evforge_core::pulse::PulseTrain;
 use evforge_core::pulsed::{CalendarRule, PulseStageSettings, Veto, VetoRange};
 use evforge_stream::nexus::{Compression, NexusOptions, replace_report};
 use hdf5_metno::File;
+use hdf5_metno::types::FixedUnicode;
 
 evforge_core::counters! {
     /// Counters of a toy detector.
@@ -187,16 +188,18 @@ fn the_ledger_is_a_time_series() {
     let file = File::open(&path).unwrap();
     let series = file.group("/entry/ledger").unwrap();
     assert_eq!(series.dataset("time").unwrap().size(), 2);
-    assert_eq!(read::<i64>(&series, "readouts/value"), [1, 5]);
+    let table = series.group("counters").unwrap();
+    assert_eq!(counter(&table, "readouts"), Some(vec![1, 5]));
+    assert_eq!(read::<FixedUnicode<256>>(&table, "description")[1].as_str(), "Hits made of readouts. [hits]");
+    assert_eq!(read::<i64>(&table, "time"), read::<i64>(&series, "time"));
     for (name, last) in [("packets_sent", 10.0), ("packets_lost", 1.0), ("packets_reordered", 0.0)] {
         let values = read::<f64>(&series, &format!("{name}/value"));
         assert!(values[0].is_nan() && values[1] == last, "{name}: {values:?}");
     }
     assert_eq!(read::<i64>(&series, "packets_received/value"), [9, 9]);
     assert_eq!(read::<i64>(&series, "unaccounted/value"), [0, 1]);
-    assert_eq!(read::<i64>(&series, "hits/time"), read::<i64>(&series, "time"));
     // Locks are per open file: replacing needs it to ourselves.
-    drop((series, file));
+    drop((table, series, file));
 
     replace_report(&path, "{\"elapsed_s\": 1}").unwrap();
     let long = format!("{{\"text\": \"{}\"}}", "x".repeat(100_000));

@@ -3,17 +3,23 @@
 
 use std::path::Path;
 
-use crate::common::{Feed, Run, batch, flat_options};
+use crate::common::{Feed, Run, batch, counter, flat_options};
+use evforge_core::counter::CounterSnapshot;
 use evforge_core::ledger::DetectorLedger;
-use evforge_stream::nexus::{NexusError, needs_recovery, recover};
+use evforge_stream::nexus::{NexusCounters, NexusError, NexusOptions, needs_recovery, recover};
 use evforge_testkit::properties::cases;
 use hdf5_metno::File;
+use hdf5_metno::file::OpenMode;
 use proptest::prelude::*;
+
+fn with_counters(path: &Path) -> NexusOptions {
+    flat_options(path).with_counters(&CounterSnapshot::of(&NexusCounters::default()))
+}
 
 /// A file as a killed writer leaves it: copied while it was being written.
 fn killed(folder: &Path) -> Vec<u8> {
     let path = folder.join("alive.nxs");
-    let mut writer = Run::fed_by(Feed::new(), &flat_options(&path));
+    let mut writer = Run::fed_by(Feed::new(), &with_counters(&path));
     writer.take(&batch(&[(5, 1), (6, 2), (300_000_007, 48)])).unwrap();
     writer.commit().unwrap();
     writer.take(&batch(&[(300_000_008, 1)])).unwrap();
@@ -41,13 +47,19 @@ fn a_copy_of_a_growing_file_recovers_to_its_last_commit() {
 }
 
 #[test]
-fn files_of_the_first_layout_are_repaired_and_those_of_later_ones_left_alone() {
+fn files_of_earlier_layouts_are_repaired_and_those_of_later_ones_left_alone() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.nxs");
     let mut writer = Run::begin(&flat_options(&path)).unwrap();
     writer.take(&batch(&[(5, 1), (6, 2)])).unwrap();
     writer.finish(&DetectorLedger::default()).unwrap();
     drop(writer);
+    // Up to layout 2 each counter had a group of its own.
+    let file = File::open_rw(&path).unwrap();
+    let log = file.create_group("/entry/outputs/csv/offered").unwrap();
+    let values = log.new_dataset_builder().empty::<i64>().chunk(8).shape(0..).create("value").unwrap();
+    values.resize(3).unwrap();
+    drop((values, log, file));
     // The text of a dataset, in place: it is the only one of its length that is there once.
     let say = |name: &str, from: &str, to: &str| {
         let offset = {
@@ -59,13 +71,40 @@ fn files_of_the_first_layout_are_repaired_and_those_of_later_ones_left_alone() {
         bytes[offset..offset + to.len()].copy_from_slice(to.as_bytes());
         std::fs::write(&path, bytes).unwrap();
     };
-    say("layout_version", "2", "1");
-    say("state", "complete", "writing\0");
-    let recovered = recover(&path).unwrap();
-    assert_eq!((recovered.was_whole, recovered.events), (false, 2));
-    say("layout_version", "1", "3");
+    for (from, to) in [("3", "2"), ("2", "1")] {
+        say("layout_version", from, to);
+        let state = if from == "3" { "complete" } else { "recovered" };
+        say("state", state, "writing\0");
+        let recovered = recover(&path).unwrap();
+        assert_eq!((recovered.was_whole, recovered.events), (false, 2));
+    }
+    let values = |name: &str| File::open(&path).unwrap().dataset(name).unwrap().size();
+    assert_eq!((values("/entry/ledger/time"), values("/entry/outputs/csv/offered/value")), (1, 1));
+    say("layout_version", "1", "4");
     let error = recover(&path).unwrap_err().to_string();
-    assert!(error.contains("version \"3\", this program knows the versions 1 and 2"), "{error}");
+    assert!(error.contains("version \"4\", this program knows the versions 1, 2, 3"), "{error}");
+}
+
+#[test]
+fn a_row_of_counters_that_the_disk_has_not_kept_is_cut_away() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, copy) = (folder.path().join("run.nxs"), folder.path().join("copy.nxs"));
+    let mut writer = Run::begin(&with_counters(&path)).unwrap();
+    writer.take(&batch(&[(5, 1)])).unwrap();
+    (0..3).for_each(|_| writer.observe(&DetectorLedger::default()).unwrap());
+    writer.commit().unwrap();
+    std::fs::copy(&path, &copy).unwrap();
+    let row = {
+        let file = File::open_as(&copy, OpenMode::ReadSWMR).unwrap();
+        file.dataset("/entry/ledger/counters/counts").unwrap().chunk_info(2).unwrap()
+    };
+    let mut bytes = std::fs::read(&copy).unwrap();
+    bytes[row.addr as usize..][..row.size as usize].fill(0);
+    std::fs::write(&copy, bytes).unwrap();
+    recover(&copy).unwrap();
+    let ledger = File::open(&copy).unwrap().group("/entry/ledger").unwrap();
+    assert_eq!(counter(&ledger.group("counters").unwrap(), "events"), Some(vec![-1, -1]));
+    assert_eq!(ledger.dataset("time").unwrap().size(), 2);
 }
 
 #[test]

@@ -22,6 +22,7 @@ evforge_core::counters! {
     struct ToyCounters: "toy" {
         readouts: Enters(Readouts), Readouts, "Readouts found in packets.";
         hits: Leaves(Readouts), Hits, "Hits made of readouts.";
+        pauses: Information, Times, "Pauses.";
     }
 }
 
@@ -67,7 +68,7 @@ fn ledger(step: u64) -> DetectorLedger {
             live_time: live_time(),
             ..SourceLedger::default()
         }],
-        counters: CounterSnapshot::of(&ToyCounters { readouts: step * 100, hits: step * 100 }),
+        counters: CounterSnapshot::of(&ToyCounters { readouts: step * 100, hits: step * 100, pauses: 0 }),
         ..Default::default()
     }
 }
@@ -140,8 +141,13 @@ fn h5py_and_scippnexus_see_what_was_written() {
             "ledger": {
                 "packets_sent": (0..rows).map(|step| step * 10).collect::<Vec<_>>(),
                 "packets_lost": (0..rows).collect::<Vec<_>>(),
-                "readouts": (0..rows).map(|step| step * 100).collect::<Vec<_>>(),
                 "unaccounted": vec![0; rows],
+            },
+            // As many as rows in one of the files: it must be clear which axis the texts have.
+            "counters": {
+                "hits": (0..rows).map(|step| step * 100).collect::<Vec<_>>(),
+                "pauses": vec![0; rows],
+                "readouts": (0..rows).map(|step| step * 100).collect::<Vec<_>>(),
             },
             "live_time": if kill { json!([]) } else { live_rows() },
             "state": if kill { "recovered" } else { "complete" },
