@@ -10,12 +10,11 @@ use evforge_core::suggestion::nearest;
 use std::fmt::Write as _;
 
 /// The groups of commands, in the order of a first day with a detector.
-const GROUPS: [(&str, &[&str]); 6] = [
+const GROUPS: [(&str, &[&str]); 5] = [
     ("Events", &["demo", "run", "serve", "view", "ctl", "write"]),
     ("Captures", &["inspect", "record", "replay", "dump", "masks", "windows", "calibrate"]),
     ("Truth", &["simulate", "score", "accuracy", "overlay"]),
-    ("Links", &["send", "receive", "drop", "train", "measure"]),
-    ("Kafka", &["kafka"]),
+    ("Links and Kafka", &["send", "receive", "drop", "train", "measure", "kafka"]),
     ("This host", &["doctor", "tune", "selftest", "bench", "completion"]),
 ];
 

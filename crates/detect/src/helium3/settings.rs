@@ -49,7 +49,7 @@ pub enum Rounding {
     Down,
 }
 
-/// What becomes of a position in none of the intervals.
+/// What happens to a position in none of the intervals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Outside {
@@ -153,7 +153,7 @@ pub struct Helium3Settings {
     /// Readouts with any of these bits in their flags are discarded.
     #[serde(default)]
     pub discarded_flags: u8,
-    /// What becomes of a position in none of the intervals.
+    /// What happens to a position in none of the intervals.
     #[serde(default)]
     pub outside: Outside,
     /// A neutron in the same group sooner than this after the one before is discarded: their charges overlap.

@@ -210,19 +210,25 @@ impl Png {
         Self { width, points, record }
     }
 
-    /// Whether each pixel of a picture is drawn in a colour of counts, row by row from the bottom; none for a number.
+    /// Whether each pixel of a picture, or each block of pixels that are drawn as one, has a colour of counts: row by row from the bottom.
+    /// None for a number.
     fn lit(&self, picture: usize) -> Option<Vec<bool>> {
         let drawn = &self.record.pictures[picture];
         let ([left, top], [across, up]) = (drawn.corner?, drawn.factor);
-        assert_eq!(drawn.block, [1, 1], "{}: no shipped detector needs to be shrunk", drawn.name);
+        let [columns, rows] = blocks(drawn.nx, drawn.ny, drawn.block);
         let is_lit = |at: u32| {
-            let (column, row) = (at % drawn.nx, at / drawn.nx);
-            let (x, y) = (left + column * across + across / 2, top + (drawn.ny - 1 - row) * up + up / 2);
+            let (column, row) = (at % columns, at / columns);
+            let (x, y) = (left + column * across + across / 2, top + (rows - 1 - row) * up + up / 2);
             let at = 3 * (y as usize * self.width as usize + x as usize);
             self.points[at..at + 3] != EMPTY_COLOUR
         };
-        Some((0..drawn.nx * drawn.ny).map(is_lit).collect())
+        Some((0..columns * rows).map(is_lit).collect())
     }
+}
+
+/// Columns and rows of blocks.
+fn blocks(nx: u32, ny: u32, [across, up]: [u32; 2]) -> [u32; 2] {
+    [nx.div_ceil(across), ny.div_ceil(up)]
 }
 
 fn get(address: SocketAddr, path: &str) -> Vec<u8> {
@@ -340,8 +346,13 @@ fn check(test: &str, name: &str, packets: Packets) {
         assert_eq!((drawn.sum, drawn.nx, drawn.ny), (image.total(), image.nx, image.ny), "{what}");
         // What is drawn, point by point, against what the page has.
         let Some(lit) = png.lit(index) else { continue };
-        let same = lit.iter().zip(&image.counts).all(|(is_lit, &count)| *is_lit == (count > 0));
-        assert!(same, "{what}: other pixels are drawn than have counts");
+        let [columns, rows] = blocks(drawn.nx, drawn.ny, drawn.block);
+        let mut counted = vec![false; (columns * rows) as usize];
+        for (at, _) in (0..).zip(&image.counts).filter(|(_, count)| **count > 0) {
+            let (column, row): (u32, u32) = (at % drawn.nx, at / drawn.nx);
+            counted[(row / drawn.block[1] * columns + column / drawn.block[0]) as usize] = true;
+        }
+        assert!(lit == counted, "{what}: other pixels are drawn than have counts");
     }
 }
 

@@ -83,14 +83,14 @@ fn hdf5_text(path: &Path) -> String {
     text(&std::fs::read(path).expect("a NeXus file"))
 }
 
-/// The load of LoKI is that of the examples, as they are without settings.
+/// The load of the BAND-GEM of LoKI is that of the examples, as they are without settings.
 #[test]
 fn the_load_of_loki_fits_the_examples() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     let (capture, report) = (folder.join("loki.pcapng"), folder.join("report.json"));
     let (capture, report) = (capture.to_str().unwrap(), report.to_str().unwrap());
-    let load = ["simulate", "--instrument", "LoKI-BCS", "--scale", "0.001", "--pulses", "14"];
+    let load = ["simulate", "--instrument", "LoKI-BAND-GEM", "--scale", "0.001", "--pulses", "14"];
     evforge(&[&load[..], &["--output", capture]].concat());
     for library in [c_example(folder), rust_example(folder, &[])] {
         let library = library.to_str().unwrap();

@@ -157,7 +157,7 @@ fn what_cannot_be_simulated_is_explained() {
             &["simulate", "--instrument", "SKADI", "--readout", "ess", "--output", "x.pkts"],
             "simulated with prototype",
         ),
-        (&["simulate", "--instrument", "LoKI-BCS", "--form"], "no pipeline for the generic readout"),
+        (&["simulate", "--instrument", "LoKI-BAND-GEM", "--form"], "no pipeline for the generic readout"),
         (&["simulate", "sonde"], "--output FILE, --to HOST:PORT or --form"),
         (&["simulate", "sonde", "--scale", "0", "--form"], "--scale"),
         (&["simulate", "sonde", "--neutrons", "many", "--form"], "many"),
