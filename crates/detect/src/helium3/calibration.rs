@@ -1,33 +1,17 @@
 //! Calibrations of charge division: in which interval a tube is, and by how much positions along it are off.
 
-use super::settings::{CalibrationPart, Helium3Settings, MOST_TUBES, ascending};
+use super::settings::{CalibrationPart, GroupCalibration, Helium3Settings, MOST_TUBES, ascending};
 use super::wiring::Groups;
 use crate::settings::SettingsError;
 use crate::vmm_files::content::{FileContent, Unused};
 use crate::vmm_files::json::{Document, Table, Value};
 use evforge_wire::ess::detector_type;
-use schemars::JsonSchema;
-use serde::Deserialize;
 use std::fmt::Write;
 
 /// The least gap between the intervals of a group (ESS's other instruments, section 1.3).
 const LEAST_GAP: f64 = 0.00001;
 /// Groups that a file may have: all that rings, FENs and group numbers can name.
 const MOST_GROUPS: i64 = 12 * 24 * 256;
-
-/// The calibration of a group.
-#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct GroupCalibration {
-    /// The group: its place in the calibration, which the wiring gives it.
-    pub group: u32,
-    /// The interval of each tube, as in `tubes`.
-    #[schemars(length(min = 1, max = MOST_TUBES))]
-    pub intervals: Vec<[f64; 2]>,
-    /// The correction of each tube: a position p becomes p − (a + b p + c p² + d p³).
-    #[schemars(length(min = 1, max = MOST_TUBES))]
-    pub polynomials: Vec<[f64; 4]>,
-}
 
 impl Helium3Settings {
     /// Checks the calibration with the wiring; keys are `calibration[n].key`.

@@ -1,8 +1,9 @@
 //! The wiring of LOKI, BIFROST, MIRACLES, CSPEC and TBL3HE from the files that they have for the event formation unit (EFU). What is
 //! code there (how groups lie on the detector) is wiring here: ESS's other instruments, sections 1.4 to 1.8.
 
-use super::settings::{Axis, CalibrationPart, Charges, Helium3Settings, Rounding, TubeSettings};
-use super::wiring::{Steps, WiringEntry};
+use super::settings::{
+    Axis, CalibrationPart, Charges, Helium3Settings, Rounding, Steps, TubeSettings, WiringEntry,
+};
 use crate::ess::settings::{FENS, RINGS};
 use crate::ess::ticks;
 use crate::vmm_files::content::{FileContent, Unused};

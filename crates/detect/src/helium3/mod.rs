@@ -7,7 +7,7 @@
 //!
 //! | file | question |
 //! |---|---|
-//! | `settings` | what can be configured |
+//! | `settings`, `checks` | what can be configured, and what cannot be |
 //! | `wiring` | which group of which FEN is where |
 //! | `calibration` | intervals and polynomials, from the configuration or a file |
 //! | `mapping_file` | the wiring of the five instruments from their files |
@@ -20,6 +20,7 @@
 //! instruments, section 1. What differs from the reference is in `docs/helium3.md`.
 
 mod calibration;
+mod checks;
 mod counters;
 mod division;
 mod mapping_file;
@@ -29,13 +30,14 @@ mod stage;
 pub(crate) mod tests;
 mod wiring;
 
-pub use calibration::{GroupCalibration, as_json};
+pub use calibration::as_json;
 pub use counters::Helium3Counters;
 pub use division::CalibratedTube;
 pub use settings::{
-    Axis, CalibrationPart, Charges, Helium3Settings, MaskedGroups, Outside, Rounding, TubeSettings,
+    Axis, CalibrationPart, Charges, GroupCalibration, Helium3Settings, MaskedGroups, Outside, Rounding,
+    Steps, TubeSettings, WiringEntry,
 };
-pub use wiring::{Group, Groups, Steps, WiringEntry};
+pub use wiring::{Group, Groups};
 
 use crate::beam_monitors::{BeamMonitorSettings, alongside};
 use crate::ess::{EssPipeline, MonitorHistograms, NeutronFormer, ticks};

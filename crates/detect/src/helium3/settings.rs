@@ -1,11 +1,8 @@
 //! Settings of helium-3 tubes.
 
-use super::calibration::GroupCalibration;
-use super::wiring::WiringEntry;
 use crate::ess::EssSettings;
 use crate::ess::settings::{FENS, RINGS};
-use crate::hit::PAYLOAD_LIMIT;
-use crate::settings::{FlatGeometry, Picoseconds, SettingsError, flat_geometry};
+use crate::settings::{FlatGeometry, Picoseconds, flat_geometry};
 use evforge_core::geometry::LogicalGeometry;
 use evforge_core::quantity::SomeInPicoseconds;
 use schemars::JsonSchema;
@@ -87,6 +84,71 @@ pub struct TubeSettings {
     /// How a position becomes a pixel.
     #[serde(default)]
     pub rounding: Rounding,
+}
+
+/// Groups that a FEN can number.
+pub(super) const GROUPS: usize = 256;
+
+/// How many of something follow one another, and by how much each is shifted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Steps {
+    /// How many there are.
+    #[schemars(range(min = 1, max = GROUPS))]
+    pub count: u16,
+    /// Columns from one to the next.
+    #[serde(default)]
+    pub x: u32,
+    /// Rows from one to the next.
+    #[serde(default)]
+    pub y: u32,
+    /// Groups of the calibration from one to the next.
+    #[schemars(extend("x-default" = "one after the other"))]
+    pub calibration: Option<u32>,
+}
+
+/// Groups of the FENs of a ring: an entry of `wiring`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WiringEntry {
+    /// The ring: half the fibre number.
+    #[schemars(range(max = RINGS - 1))]
+    pub ring: u8,
+    /// The first FEN.
+    #[serde(default)]
+    #[schemars(range(max = FENS - 1))]
+    pub fen: u8,
+    /// The first group of each FEN.
+    #[serde(default)]
+    pub group: u8,
+    /// Column of the first pixel of the first group.
+    #[serde(default)]
+    pub x: u32,
+    /// Row of the first pixel of the first group.
+    #[serde(default)]
+    pub y: u32,
+    /// Its place in the calibration.
+    #[schemars(extend("x-default" = "behind the groups of the entry before"))]
+    pub calibration: Option<u32>,
+    /// The groups of a FEN: steps within steps, the shortest first. `[{ count = 3, x = 100 }, { count = 5, y = 3 }]`: five rows of three.
+    #[serde(default)]
+    pub groups: Vec<Steps>,
+    /// The FENs; one where it is left out.
+    pub fens: Option<Steps>,
+}
+
+/// The calibration of a group.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GroupCalibration {
+    /// The group: its place in the calibration, which the wiring gives it.
+    pub group: u32,
+    /// The interval of each tube, as in `tubes`.
+    #[schemars(length(min = 1, max = MOST_TUBES))]
+    pub intervals: Vec<[f64; 2]>,
+    /// The correction of each tube: a position p becomes p − (a + b p + c p² + d p³).
+    #[schemars(length(min = 1, max = MOST_TUBES))]
+    pub polynomials: Vec<[f64; 4]>,
 }
 
 /// Groups to leave out, with the reason.
@@ -192,75 +254,6 @@ fn no_pixels() -> LogicalGeometry {
 
 fn all_parts() -> Vec<CalibrationPart> {
     vec![CalibrationPart::Intervals, CalibrationPart::Polynomials]
-}
-
-impl Helium3Settings {
-    /// Checks the settings, alone and with one another; keys are those of the section, or begin with `ess.`.
-    ///
-    /// # Errors
-    /// The first invalid setting.
-    pub fn check(&self) -> Result<(), SettingsError> {
-        self.ess.check()?;
-        if self.geometry.pixel_count() >= PAYLOAD_LIMIT {
-            return SettingsError::refuse("geometry", "must have fewer than 2^23 pixels");
-        }
-        let (axis, length) = match self.along {
-            Axis::X => ("columns", self.geometry.nx()),
-            Axis::Y => ("rows", self.geometry.ny()),
-        };
-        if self.pixels < 2 {
-            return SettingsError::refuse("pixels", format!("found {}, expected at least 2", self.pixels));
-        }
-        if length < 2 {
-            let problem = format!(
-                "has {length} {axis}: tubes lie along them. Give geometry = {{ nx, ny }}, or mapping_file"
-            );
-            return SettingsError::refuse("geometry", problem);
-        }
-        if self.charges == Charges::Four && self.least_charge > 0 {
-            let problem =
-                "is for readouts with two charges: of four, a single one may be below 0. Use least_sum";
-            return SettingsError::refuse("least_charge", problem);
-        }
-        self.check_tubes()?;
-        let wiring = self.expand()?;
-        self.check_calibration(&wiring)?;
-        for (index, entry) in self.mask.iter().enumerate() {
-            let unknown =
-                entry.channels.iter().find(|&&group| wiring.place(entry.ring, entry.fen, group).is_none());
-            if let Some(group) = unknown {
-                let problem =
-                    format!("no tube is wired to group {group} of ring {}, FEN {}", entry.ring, entry.fen);
-                return SettingsError::refuse(format!("mask[{index}].channels"), problem);
-            }
-        }
-        Ok(())
-    }
-
-    fn check_tubes(&self) -> Result<(), SettingsError> {
-        if !(1..=MOST_TUBES).contains(&self.tubes.len()) {
-            let problem = format!("{} tubes in a group, expected 1 to {MOST_TUBES}", self.tubes.len());
-            return SettingsError::refuse("tubes", problem);
-        }
-        for (index, tube) in self.tubes.iter().enumerate() {
-            let [from, to] = tube.interval;
-            let key = || format!("tubes[{index}].interval");
-            if !(0.0..=1.0).contains(&from) || !(0.0..=1.0).contains(&to) || from == to {
-                let problem = format!("found [{from}, {to}], expected two different numbers from 0 to 1");
-                return SettingsError::refuse(key(), problem);
-            }
-            let overlaps = |other: &&TubeSettings| {
-                let [low, high] = ascending(other.interval);
-                let [own_low, own_high] = ascending(tube.interval);
-                own_low < high && low < own_high
-            };
-            if let Some(other) = self.tubes[..index].iter().find(overlaps) {
-                let problem = format!("[{from}, {to}] overlaps {:?} of another tube", other.interval);
-                return SettingsError::refuse(key(), problem);
-            }
-        }
-        Ok(())
-    }
 }
 
 /// The ends of an interval, the smaller one first.

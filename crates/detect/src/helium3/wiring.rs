@@ -3,62 +3,9 @@
 //! An entry of the wiring says where the first pixel of its first group is, and by how much each further group and each further FEN
 //! are shifted. A hundred tubes that follow a pattern are one line, and nothing about an instrument is in code.
 
-use super::settings::{Axis, Helium3Settings};
+use super::settings::{Axis, GROUPS, Helium3Settings, Steps, WiringEntry};
 use crate::ess::settings::{FENS, RINGS};
 use crate::settings::SettingsError;
-use schemars::JsonSchema;
-use serde::Deserialize;
-
-/// Groups that a FEN can number.
-const GROUPS: usize = 256;
-
-/// How many of something follow one another, and by how much each is shifted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Steps {
-    /// How many there are.
-    #[schemars(range(min = 1, max = GROUPS))]
-    pub count: u16,
-    /// Columns from one to the next.
-    #[serde(default)]
-    pub x: u32,
-    /// Rows from one to the next.
-    #[serde(default)]
-    pub y: u32,
-    /// Groups of the calibration from one to the next.
-    #[schemars(extend("x-default" = "one after the other"))]
-    pub calibration: Option<u32>,
-}
-
-/// Groups of the FENs of a ring: an entry of `wiring`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct WiringEntry {
-    /// The ring: half the fibre number.
-    #[schemars(range(max = RINGS - 1))]
-    pub ring: u8,
-    /// The first FEN.
-    #[serde(default)]
-    #[schemars(range(max = FENS - 1))]
-    pub fen: u8,
-    /// The first group of each FEN.
-    #[serde(default)]
-    pub group: u8,
-    /// Column of the first pixel of the first group.
-    #[serde(default)]
-    pub x: u32,
-    /// Row of the first pixel of the first group.
-    #[serde(default)]
-    pub y: u32,
-    /// Its place in the calibration.
-    #[schemars(extend("x-default" = "behind the groups of the entry before"))]
-    pub calibration: Option<u32>,
-    /// The groups of a FEN: steps within steps, the shortest first. `[{ count = 3, x = 100 }, { count = 5, y = 3 }]`: five rows of three.
-    #[serde(default)]
-    pub groups: Vec<Steps>,
-    /// The FENs; one where it is left out.
-    pub fens: Option<Steps>,
-}
 
 /// A group of tubes with its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

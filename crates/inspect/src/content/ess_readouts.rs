@@ -1,12 +1,14 @@
 //! Readouts of the ESS readout by place: VMMs with their channels, beam monitors, tubes, and front ends of records that are
 //! not decoded.
 
-use super::r5560::Tubes;
+use super::r5560::{Tubes, tube_fault};
 use crate::channels::{Channels, Span};
 use crate::report::{Line, line, listed};
 use evforge_core::quantity::grouped;
 use evforge_wire::ess::beam_monitor::{MonitorFault, MonitorKind, MonitorPayload, MonitorReadout};
-use evforge_wire::ess::{EssClock, RecordFault, RecordRules, Vmm3aPayload, Vmm3aReadout};
+use evforge_wire::ess::{
+    EssClock, R5560_RECORD, R5560Fault, R5560Payload, RecordFault, RecordRules, Vmm3aPayload, Vmm3aReadout,
+};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,8 +17,7 @@ const MOST_MONITORS: usize = 1024;
 /// Front ends of records that are not decoded, and may have any number.
 const MOST_FENS: usize = 1024;
 /// Lengths in bits are looked into.
-pub(super) const RULES: RecordRules =
-    RecordRules { length_in_bits: true, any_adc: false, clock: EssClock::ESS };
+const RULES: RecordRules = RecordRules { length_in_bits: true, any_adc: false, clock: EssClock::ESS };
 /// Fractions of a second up to here are of another clock (88 886 504 was seen), larger ones are damage.
 const OF_ANOTHER_CLOCK: u32 = 90_000_000;
 
@@ -119,6 +120,24 @@ impl EssReadouts {
         seen.readouts += 1;
         seen.channels.insert(u16::from(readout.channel()));
         seen.adc.take(readout.adc());
+    }
+
+    /// Takes the R5560 records of a packet, up to one that states another length.
+    pub fn take_r5560(&mut self, payload: &R5560Payload<'_>) {
+        let mut not_read = payload.bytes_left();
+        for (place, readout) in payload.readouts().enumerate() {
+            self.count += 1;
+            self.in_bits += u64::from(readout.length_is_in_bits());
+            match readout.fault(&RULES) {
+                None => self.tubes.take(readout),
+                Some(fault) => *self.faults.entry(tube_fault(fault)).or_default() += 1,
+            }
+            if readout.fault(&RULES) == Some(R5560Fault::Length) {
+                not_read += R5560_RECORD * (payload.len() - place - 1);
+                break;
+            }
+        }
+        self.tubes.note_not_read(not_read);
     }
 
     /// Takes the records of beam monitors of a packet.

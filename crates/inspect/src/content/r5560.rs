@@ -1,10 +1,9 @@
 //! Tubes behind CAEN R5560 digitisers: front ends with their groups and charges, and what packets have besides.
 
-use super::ess_readouts::{EssReadouts, RULES};
 use crate::channels::{Channels, Span};
 use crate::report::{Line, line};
 use evforge_core::quantity::grouped;
-use evforge_wire::ess::{R5560_RECORD, R5560Fault, R5560Payload, R5560Readout, TICKS_PER_SECOND};
+use evforge_wire::ess::{R5560_RECORD, R5560Fault, R5560Readout, TICKS_PER_SECOND};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashSet};
 
@@ -52,29 +51,15 @@ pub struct Tubes {
     not_read: (u64, u64),
 }
 
-impl EssReadouts {
-    /// Takes the R5560 records of a packet, up to one that states another length.
-    pub fn take_r5560(&mut self, payload: &R5560Payload<'_>) {
-        let mut not_read = payload.bytes_left();
-        for (place, readout) in payload.readouts().enumerate() {
-            self.count += 1;
-            self.in_bits += u64::from(readout.length_is_in_bits());
-            match readout.fault(&RULES) {
-                None => self.tubes.take(readout),
-                Some(fault) => *self.faults.entry(in_words(fault)).or_default() += 1,
-            }
-            if readout.fault(&RULES) == Some(R5560Fault::Length) {
-                not_read += R5560_RECORD * (payload.len() - place - 1);
-                break;
-            }
-        }
-        self.tubes.not_read.0 += u64::from(not_read > 0);
-        self.tubes.not_read.1 += not_read as u64;
-    }
-}
-
 impl Tubes {
-    fn take(&mut self, readout: R5560Readout) {
+    /// Notes that so many bytes of a packet are not read.
+    pub(super) fn note_not_read(&mut self, bytes: usize) {
+        self.not_read.0 += u64::from(bytes > 0);
+        self.not_read.1 += bytes as u64;
+    }
+
+    /// Takes a sound readout.
+    pub(super) fn take(&mut self, readout: R5560Readout) {
         let [a, b, c, d] = readout.charges();
         let seen = self.fens.entry((readout.ring(), readout.fen())).or_default();
         seen.by_fibre[usize::from(readout.fibre() % 2)] += 1;
@@ -202,7 +187,7 @@ fn groups(groups: &Channels) -> String {
     groups.to_string().replacen("channel", "group", 1)
 }
 
-fn in_words(fault: R5560Fault) -> &'static str {
+pub(super) fn tube_fault(fault: R5560Fault) -> &'static str {
     match fault {
         R5560Fault::Fibre => "with an impossible fibre",
         R5560Fault::Fen => "with an impossible FEN",
@@ -213,7 +198,8 @@ fn in_words(fault: R5560Fault) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use evforge_wire::ess::{EssTime, R5560Fields};
+    use crate::content::EssReadouts;
+    use evforge_wire::ess::{EssTime, R5560Fields, R5560Payload};
 
     fn taken(records: &[R5560Fields], left: usize) -> EssReadouts {
         let mut bytes: Vec<u8> = records.iter().flat_map(R5560Fields::encode).collect();

@@ -6,6 +6,9 @@ use hdf5_metno::{Dataset, Group, H5Type, Result};
 use super::options::Compression;
 use crate::storage::growing::index_growth;
 
+/// Bytes at most of a group or dataset with its attributes.
+pub(crate) const OBJECT: u64 = 2048;
+
 /// A growing dataset and the values waiting to be appended to it.
 #[derive(Debug)]
 pub(crate) struct Column<T> {

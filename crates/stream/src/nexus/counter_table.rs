@@ -7,13 +7,15 @@ use evforge_core::counter::{CounterInfo, CounterSnapshot};
 use hdf5_metno::filters::Filter;
 use hdf5_metno::{Dataset, Extent, Extents, Group, Result};
 
-use super::layout::OBJECT;
-use super::series::{WAITING_ROWS, whole};
+use super::column::OBJECT;
 use crate::storage::chunk_write::write_chunk;
 use crate::storage::dataset::class;
 use crate::storage::growing::index_growth;
 use crate::storage::packer::{Chunk, Packer};
 use crate::storage::text::{create_texts, set_attribute, set_list_attribute};
+
+/// Observations that wait at most: more than an hour of them.
+pub(crate) const WAITING_ROWS: usize = 4096;
 
 /// The level of deflate.
 pub(super) const LEVEL: u8 = 6;
@@ -112,4 +114,8 @@ pub(super) fn length_at_the_beginning(counters: &[CounterInfo]) -> u64 {
     let longest = |length: fn(&CounterInfo) -> usize| counters.iter().map(length).max().unwrap_or(0);
     let texts = longest(|info| info.name.len()) + longest(|info| info.help.len() + UNIT);
     4 * OBJECT + (counters.len() * texts) as u64
+}
+
+pub(super) fn whole(value: u64) -> i64 {
+    i64::try_from(value).unwrap_or(i64::MAX)
 }

@@ -6,8 +6,7 @@
 use evforge_core::frame::{Frame, FrameState, FrameTotals, FrameVeto, ProtonCharge};
 use hdf5_metno::{Dataset, File, Group, H5Type, Result};
 
-use super::column::{Column, cache_of};
-use super::layout::OBJECT;
+use super::column::{Column, OBJECT, cache_of};
 use super::options::{Compression, NexusOptions};
 use crate::storage::dataset::{class, mark_as_time, scalar};
 use crate::storage::text::{set_attribute, set_list_attribute};

@@ -10,6 +10,7 @@ use evforge_core::event::PixelId;
 use evforge_core::pulsed::{Calendar, CalendarOrigin};
 use hdf5_metno::{Dataset, File, Group, Result};
 
+use super::column::OBJECT;
 use super::detector_groups::{
     DetectorGroup, bytes_of_detectors, create_detectors, detector_names, number_of_detectors,
 };
@@ -309,8 +310,6 @@ fn create_identity(entry: &Group, options: &NexusOptions) -> Result<()> {
 
 /// What HDF5 may take besides arrays and their indices: it cuts small things from blocks of its own, and rounds.
 const BETWEEN: u64 = 128 << 10;
-/// Bytes at most of a group or dataset with its attributes.
-pub(crate) const OBJECT: u64 = 2048;
 
 /// Length at most of a file with these options and nothing in it yet.
 pub(crate) fn length_at_the_beginning(options: &NexusOptions) -> u64 {

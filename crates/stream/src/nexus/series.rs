@@ -4,9 +4,8 @@ use evforge_core::counter::{CounterInfo, CounterSet};
 use evforge_core::run_state::{OutputCounters, OutputState, RunState};
 use hdf5_metno::{Group, H5Type, Result};
 
-use super::column::{Column, cache_of};
-use super::counter_table::{self, CounterTable};
-use super::layout::OBJECT;
+use super::column::{Column, OBJECT, cache_of};
+use super::counter_table::{self, CounterTable, WAITING_ROWS, whole};
 use super::options::{Compression, NexusOptions};
 use crate::storage::dataset::{class, mark_as_time};
 use crate::storage::packer::Packer;
@@ -36,9 +35,6 @@ const NUMBERED: [(&str, &str); 6] = [
 
 /// Where the outputs have their counters, a table for each.
 pub(crate) const OUTPUTS: &str = "outputs";
-
-/// Observations that wait at most: more than an hour of them.
-pub(crate) const WAITING_ROWS: usize = 4096;
 
 /// The time series of the ledger and of the outputs.
 #[derive(Debug)]
@@ -189,8 +185,4 @@ fn create_log<T: H5Type>(group: &Group, name: &str, help: &str, times: &str) -> 
     let column = Column::create(&log, "value", CHUNK_ROWS, Compression::None)?;
     set_attribute(column.dataset(), "units", "counts")?;
     Ok(column)
-}
-
-pub(super) fn whole(value: u64) -> i64 {
-    i64::try_from(value).unwrap_or(i64::MAX)
 }
