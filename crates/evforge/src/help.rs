@@ -72,12 +72,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ("replay", &["evforge replay run.pcapng --to localhost:6006", "evforge replay run.pcapng --rate 10kpps"]),
     ("dump", &["evforge dump --config configs/multiblade.toml blades.pcapng --output raw.h5"]),
     ("masks", &["evforge masks --config configs/gdgem-srs.toml run.pcapng"]),
-    (
-        "calibrate",
-        &[
-            "evforge calibrate -f configs/bifrost.toml slits.pcapng --slits 0.1,0.3,0.5,0.7,0.9 --toml tubes.toml",
-        ],
-    ),
+    ("calibrate", &["evforge calibrate -f configs/bifrost.toml slits.pcapng --slits 0.1,0.5,0.9"]),
     ("windows", &["evforge windows --config configs/gdgem-srs.toml run.pcapng"]),
     (
         "simulate",
