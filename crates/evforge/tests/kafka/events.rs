@@ -117,7 +117,7 @@ fn captures(folder: &Path) -> Vec<(PathBuf, PathBuf)> {
     let mut names: Vec<_> = std::fs::read_dir(&configs).unwrap().map(|entry| entry.unwrap().path()).collect();
     names.retain(|path| path.extension().is_some_and(|ending| ending == "toml"));
     names.sort();
-    assert_eq!(names.len(), 22, "a configuration came or went: does this test run it?");
+    assert_eq!(names.len(), 27, "a configuration came or went: does this test run it?");
     for config in names {
         let capture = folder.join(config.file_name().unwrap()).with_extension("pcapng");
         let (config_text, output) = (config.to_str().unwrap(), capture.to_str().unwrap());
