@@ -16,7 +16,7 @@ const MARK: &str = "<!-- Made from the declarations: everything below this line.
 
 /// Stages whose counters are in answers only of runs that need something else: AF_XDP, a broker of Kafka, the library of a
 /// plugin, an output that asks for raw packets, an input that has ended by the time its counters are shown.
-const ELSEWHERE: [&str; 5] = ["xdp", "topic", "packet_tap", "capture", "kafka"];
+const ELSEWHERE: [&str; 6] = ["xdp", "topic", "packet_tap", "capture", "kafka", "dead time"];
 
 fn is_updating() -> bool {
     std::env::var_os("EVFORGE_UPDATE").is_some_and(|value| value == "1")
