@@ -44,6 +44,15 @@ fn masks_name_the_channels_of_every_detector() {
         }
     }
     detectors.sort_unstable();
-    let all = ["ess_gdgem", "ess_multiblade", "ess_multigrid", "gdgem", "multiblade", "multigrid", "sonde"];
+    let all = [
+        "ess_gdgem",
+        "ess_helium3",
+        "ess_multiblade",
+        "ess_multigrid",
+        "gdgem",
+        "multiblade",
+        "multigrid",
+        "sonde",
+    ];
     assert_eq!(detectors, all, "the detectors that have masks");
 }
