@@ -86,8 +86,10 @@ check(!page.url().includes(secret), "the token does not stay in the address bar"
 await page.reload();
 check((await page.evaluate(() => sessionStorage.getItem("evforge-token"))) === secret, "it is kept for this tab");
 const asked = [];
-page.on("request", (request) => asked.push(new URL(request.url()).pathname));
-const questions = () => asked.filter((path) => path.startsWith("/monitor")).length;
+page.on("request", (request) => {
+  if (new URL(request.url()).pathname.startsWith("/monitor")) asked.push(request);
+});
+const questions = () => asked.length;
 try {
   await page.waitForSelector("#monitor-panel", { state: "visible" });
   await whileItWouldAsk(page);
@@ -105,10 +107,10 @@ try {
   const later = await until(page, (shown) => readouts(shown) > readouts(first), "growing counts");
   check(true, `counts per channel appear and grow: ${readouts(first)}, then ${readouts(later)} readouts`);
   const before = questions();
-  const begun = Date.now();
-  await waitFor(page, () => questions() >= before + 4, "further questions");
-  // Never more often; a busy host makes it seldomer.
-  const rate = (1000 * 3) / (Date.now() - begun);
+  await waitFor(page, () => questions() >= before + 5, "further questions");
+  // Never more often; a busy host makes it seldomer. As the browser has the times: several may be heard of at once.
+  const times = asked.slice(before, before + 4).map((request) => request.timing().startTime);
+  const rate = (1000 * 3) / (times[3] - times[0]);
   check(rate < 1.5, `at most one question a second: ${rate}`);
 
   const shown = await page.evaluate((ids) => {

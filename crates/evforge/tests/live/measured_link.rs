@@ -134,7 +134,9 @@ fn a_packet_that_a_soak_loses_and_a_bit_that_it_flips_are_in_its_verdict() {
     let found = evforge_measure::result_file::read(&result).expect("a result");
     assert!(!output.status.success() && !found.verdict.is_good, "{:?}", found.verdict);
     // Words are in wrong places because of the bit, and too few because of the packet.
-    for name in ["1 lost", "packets, stream 1", "identifiers", "sum = bytes/2, stream 1", "spread, stream 1"]
+    // A busy host may lose more.
+    for name in
+        [" lost; FAILED", "packets, stream 1", "identifiers", "sum = bytes/2, stream 1", "spread, stream 1"]
     {
         assert!(found.verdict.sentence.contains(name), "{name}: {:?}", found.verdict);
     }
